@@ -3,8 +3,8 @@
 
 struct hardest_negative_loss_backward_args {
   unsigned long long score; // address, 0 = absent
-  unsigned long long d_loss; // address, 0 = absent
-  unsigned long long d_score; // address, 0 = absent
+  unsigned long long dloss; // address, 0 = absent
+  unsigned long long dscore; // address, 0 = absent
   long long rows;
   long long cols;
   long long o;

@@ -5,7 +5,7 @@ struct rms_norm_args {
   unsigned long long x; // address, 0 = absent
   unsigned long long weight; // address, 0 = absent
   unsigned long long y; // address, 0 = absent
-  unsigned long long r_std; // address, 0 = absent
+  unsigned long long rstd; // address, 0 = absent
   long long rows;
   long long n;
   long long x_stride; // elements between rows

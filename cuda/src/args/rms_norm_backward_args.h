@@ -5,7 +5,7 @@ struct rms_norm_backward_args {
   unsigned long long dy; // address, 0 = absent
   unsigned long long x; // address, 0 = absent
   unsigned long long weight; // address, 0 = absent
-  unsigned long long r_std; // address, 0 = absent
+  unsigned long long rstd; // address, 0 = absent
   unsigned long long dx; // address, 0 = absent
   unsigned long long dw; // address, 0 = absent
   long long rows;
