@@ -1,0 +1,6 @@
+//go:build !noasm
+
+package simd
+
+// architecture names the assembly of this build, "" for none.
+const architecture = "amd64"
