@@ -37,7 +37,7 @@ type Task struct {
 	Lo, Hi  int64  // tiles to run; in Start and Finish all of them
 	Scratch []byte // workspace of the launch, shared by its workers; 64-byte aligned, not cleared
 	Local   []byte // this worker's own; 64-byte aligned, not cleared
-	tag     uint64
+	tag     int
 	status  *statusWord
 }
 
@@ -58,11 +58,14 @@ type variant struct {
 	workspace func(*backend.Call) int64
 	local     func(*backend.Call) int64
 	clone     func(args any) any // a copy of the operand struct, for graphs
+	kernel    kernel.Info
+	tag       int // position in order of binding: names the variant in the status word
 }
 
 var table struct {
 	sync.Mutex
-	variants []*variant // append-only, filled at initialisation
+	byTag    []*variant // append-only, filled at initialisation
+	variants []*variant // the same, sorted
 	sorted   bool
 }
 
@@ -88,6 +91,7 @@ func Bind[A any](k *kernel.Kernel[A], b backend.Binding, body Body[A]) bool {
 			c := *args.(*A)
 			return &c
 		},
+		kernel: k,
 	}
 	table.Lock()
 	defer table.Unlock()
@@ -96,8 +100,17 @@ func Bind[A any](k *kernel.Kernel[A], b backend.Binding, body Body[A]) bool {
 			panic(fmt.Sprintf("simd: %s/%s bound twice", b.Kernel, b.Variant))
 		}
 	}
+	v.tag = len(table.byTag)
+	table.byTag = append(table.byTag, v)
 	table.variants, table.sorted = append(table.variants, v), false
 	return true
+}
+
+// tagged is the kernel of a variant by its tag.
+func tagged(tag int) kernel.Info {
+	table.Lock()
+	defer table.Unlock()
+	return table.byTag[tag].kernel
 }
 
 // typed gives f its operand struct back; nil stays nil.

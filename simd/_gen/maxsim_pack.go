@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// packRows emits the transposition of 8 query tokens into a panel, 8 components a time.
+func packRows(c *build.Context, bf16 bool) {
+	name, elem, size, what := "maxsimPackF32AVX2", "float32", 4, "32-bit components (f32, or pairs of bf16)"
+	if bf16 {
+		name, elem, size, what = "maxsimPackBF16AVX2", "uint16", 2, "bf16 components, widened to f32"
+	}
+	begin(c, name, fmt.Sprintf("func(src *%s, stride, rows, d int, panel *float32, lanes int)", elem),
+		fmt.Sprintf("%s sets panel[k*lanes+j] to component k of row j, for 8 rows of d %s,", name, what),
+		"that are stride bytes apart. d is a multiple of 8; rows at and beyond the number given (1 to 8) repeat",
+		"the last. Reference: maxsimPackGeneric.")
+	src, stride, rows, d := load(c, "src"), load(c, "stride"), load(c, "rows"), load(c, "d")
+	panel, pitch := load(c, "panel"), load(c, "lanes")
+	c.SHLQ(U8(2), pitch)
+	var row [8]reg.GPVirtual
+	for i := range row {
+		row[i] = c.GP64()
+		if i == 0 {
+			c.MOVQ(src, row[0])
+			continue
+		}
+		c.MOVQ(row[i-1], row[i])
+		c.ADDQ(stride, row[i])
+		c.CMPQ(rows, U32(i))
+		c.CMOVQLE(row[i-1], row[i])
+	}
+	k := d
+	c.SHRQ(U8(3), k)
+	c.JZ(LabelRef("end"))
+	c.Label("pass")
+	var r [8]reg.VecVirtual
+	for i := range r {
+		r[i] = c.YMM()
+		if bf16 {
+			c.VPMOVZXWD(Mem{Base: row[i]}, r[i])
+			c.VPSLLD(U8(16), r[i], r[i])
+		} else {
+			c.VMOVUPS(Mem{Base: row[i]}, r[i])
+		}
+		c.ADDQ(U32(8*size), row[i])
+	}
+	for _, v := range transpose8(c, r) {
+		c.VMOVUPS(v, Mem{Base: panel})
+		c.ADDQ(pitch, panel)
+	}
+	c.DECQ(k)
+	c.JNZ(LabelRef("pass"))
+	c.Label("end")
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// transpose8 emits the transposition of 8 rows of 8 32-bit elements.
+func transpose8(c *build.Context, r [8]reg.VecVirtual) (out [8]reg.VecVirtual) {
+	var t, u [8]reg.VecVirtual
+	for i := 0; i < 8; i += 2 { // pairs of rows, interleaved within 128-bit halves
+		t[i], t[i+1] = c.YMM(), c.YMM()
+		c.VUNPCKLPS(r[i+1], r[i], t[i])
+		c.VUNPCKHPS(r[i+1], r[i], t[i+1])
+	}
+	for i := 0; i < 8; i += 4 { // groups of four rows
+		for h := 0; h < 2; h++ {
+			u[i+2*h], u[i+2*h+1] = c.YMM(), c.YMM()
+			c.VSHUFPS(U8(0x44), t[i+2+h], t[i+h], u[i+2*h])
+			c.VSHUFPS(U8(0xee), t[i+2+h], t[i+h], u[i+2*h+1])
+		}
+	}
+	for i := 0; i < 4; i++ { // halves
+		out[i], out[i+4] = c.YMM(), c.YMM()
+		c.VPERM2F128(U8(0x20), u[i+4], u[i], out[i])
+		c.VPERM2F128(U8(0x31), u[i+4], u[i], out[i+4])
+	}
+	return out
+}
+
+// widenRow emits the conversion of a row of bf16 to f32.
+func widenRow(c *build.Context) {
+	begin(c, "maxsimWidenBF16AVX2", "func(dst *float32, src *uint16, n int)",
+		"maxsimWidenBF16AVX2 sets dst[i] to src[i] as f32, for n a multiple of 8.")
+	dst, src, n := load(c, "dst"), load(c, "src"), load(c, "n")
+	i := c.GP64()
+	c.XORQ(i, i)
+	c.JMP(LabelRef("check"))
+	c.Label("pass")
+	x := c.YMM()
+	c.VPMOVZXWD(Mem{Base: src, Index: i, Scale: 2}, x)
+	c.VPSLLD(U8(16), x, x)
+	c.VMOVDQU(x, Mem{Base: dst, Index: i, Scale: 4})
+	c.ADDQ(U32(8), i)
+	c.Label("check")
+	c.CMPQ(i, n)
+	c.JLT(LabelRef("pass"))
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// normalizeRow emits x/sqrt(max(|x|², floor)): 8 running sums by component modulo 8, added
+// in a fixed tree.
+func normalizeRow(c *build.Context) {
+	begin(c, "maxsimNormalizeAVX2", "func(x *float32, n int, floor float32)",
+		"maxsimNormalizeAVX2 divides x[:n], n a multiple of 8, by the root of the larger of its sum of squares",
+		"and floor; a NaN component makes them all NaN. Reference: maxsimNormalizeGeneric, with fused sums.")
+	x, n := load(c, "x"), load(c, "n")
+	floor := c.Load(c.Param("floor"), c.XMM())
+	sum, v, hi := c.YMM(), c.YMM(), c.YMM()
+	i := c.GP64()
+	c.VXORPS(sum, sum, sum)
+	c.XORQ(i, i)
+	c.JMP(LabelRef("sumcheck"))
+	c.Label("sum")
+	c.VMOVUPS(Mem{Base: x, Index: i, Scale: 4}, v)
+	c.VFMADD231PS(v, v, sum)
+	c.ADDQ(U32(8), i)
+	c.Label("sumcheck")
+	c.CMPQ(i, n)
+	c.JLT(LabelRef("sum"))
+	c.VEXTRACTF128(U8(1), sum, hi.AsX()) // lanes 4 to 7 onto 0 to 3, then 2 onto 0, then 1 onto 0
+	c.VADDPS(hi.AsX(), sum.AsX(), sum.AsX())
+	c.VPERMILPS(U8(0x0e), sum.AsX(), hi.AsX())
+	c.VADDPS(hi.AsX(), sum.AsX(), sum.AsX())
+	c.VPERMILPS(U8(0x01), sum.AsX(), hi.AsX())
+	c.VADDSS(hi.AsX(), sum.AsX(), sum.AsX())
+	c.VMAXSS(sum.AsX(), floor.(reg.VecVirtual), sum.AsX()) // second source wins for NaN: the sum
+	c.VSQRTSS(sum.AsX(), sum.AsX(), sum.AsX())
+	c.VBROADCASTSS(sum.AsX(), sum)
+	c.XORQ(i, i)
+	c.JMP(LabelRef("check"))
+	c.Label("divide")
+	c.VMOVUPS(Mem{Base: x, Index: i, Scale: 4}, v)
+	c.VDIVPS(sum, v, v)
+	c.VMOVUPS(v, Mem{Base: x, Index: i, Scale: 4})
+	c.ADDQ(U32(8), i)
+	c.Label("check")
+	c.CMPQ(i, n)
+	c.JLT(LabelRef("divide"))
+	c.VZEROUPPER()
+	c.RET()
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Predicates of VCMPPS that do not signal.
+const (
+	unordered    = 0x03
+	ordered      = 0x07
+	notLessEqual = 0x16 // greater, or unordered
+)
+
+// begin starts a routine of the maxsim source.
+func begin(c *build.Context, name, signature string, doc ...string) {
+	c.Function(name)
+	c.Attributes(attr.NOSPLIT)
+	c.Pragma("noescape")
+	c.Doc(doc...)
+	c.SignatureExpr(signature)
+}
+
+func load(c *build.Context, name string) reg.Register { return c.Load(c.Param(name), c.GP64()) }
+
+// columns emits the loop over vectors of 8 lanes: body once per vector, with the column's
+// first row in row, its byte offset in off and the row pitch in pitch.
+func columns(c *build.Context, dots, lanes reg.Register, body func(off, row, pitch reg.Register)) {
+	off, row, pitch := c.GP64(), c.GP64(), c.GP64()
+	c.MOVQ(lanes, pitch)
+	c.SHLQ(U8(2), pitch)
+	c.XORQ(off, off)
+	c.Label("column")
+	c.LEAQ(Mem{Base: dots, Index: off, Scale: 1}, row)
+	body(off, row, pitch)
+	c.ADDQ(U32(32), off)
+	c.CMPQ(off, pitch)
+	c.JLT(LabelRef("column"))
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// scanMax: MAXPS with the running maximum as second source returns it for a NaN in either,
+// so a NaN that is in it stays, and new ones are collected apart.
+func scanMax(c *build.Context) {
+	begin(c, "maxsimMaxAVX2", "func(dots *float32, n, lanes int, best *float32)",
+		"maxsimMaxAVX2 raises best[j] to the largest of dots[t*lanes+j] over t < n, NaN if one of them",
+		"or best[j] is NaN. lanes is a multiple of 8. Reference: maxsimMaxGeneric.")
+	dots, n, lanes, best := load(c, "dots"), load(c, "n"), load(c, "lanes"), load(c, "best")
+	t, pitch2 := c.GP64(), c.GP64()
+	columns(c, dots, lanes, func(off, row, pitch reg.Register) {
+		m, m2, nan, nan2, x, y := c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM()
+		at := Mem{Base: best, Index: off, Scale: 1}
+		c.VMOVUPS(at, m)
+		c.VMOVAPS(m, m2)
+		c.VXORPS(nan, nan, nan)
+		c.VXORPS(nan2, nan2, nan2)
+		c.LEAQ(Mem{Base: pitch, Index: pitch, Scale: 1}, pitch2)
+		c.MOVQ(n, t)
+		c.SUBQ(U32(4), t)
+		c.JLT(LabelRef("few"))
+		c.Label("four")
+		for _, p := range []struct{ m, nan reg.VecVirtual }{{m, nan}, {m2, nan2}} {
+			c.VMOVUPS(Mem{Base: row}, x)
+			c.VMOVUPS(Mem{Base: row, Index: pitch, Scale: 1}, y)
+			c.VMAXPS(p.m, x, p.m)
+			c.VMAXPS(p.m, y, p.m)
+			c.VCMPPS(U8(unordered), y, x, x)
+			c.VORPS(x, p.nan, p.nan)
+			c.ADDQ(pitch2, row)
+		}
+		c.SUBQ(U32(4), t)
+		c.JGE(LabelRef("four"))
+		c.Label("few")
+		c.ADDQ(U32(4), t)
+		c.JZ(LabelRef("end"))
+		c.Label("one")
+		c.VMOVUPS(Mem{Base: row}, x)
+		c.VMAXPS(m, x, m)
+		c.VCMPPS(U8(unordered), x, x, x)
+		c.VORPS(x, nan, nan)
+		c.ADDQ(pitch, row)
+		c.DECQ(t)
+		c.JNZ(LabelRef("one"))
+		c.Label("end")
+		c.VMAXPS(m, m2, m)
+		c.VORPS(nan2, nan, nan)
+		c.VORPS(nan, m, m) // all bits set is a NaN
+		c.VMOVUPS(m, at)
+	})
+}
+
+// scanWinner replaces only for a strictly greater value or the first NaN, so the lowest
+// index of equal maxima stays.
+func scanWinner(c *build.Context) {
+	begin(c, "maxsimWinnerAVX2", "func(dots *float32, n, lanes int, best *float32, winner *int32, first int)",
+		"maxsimWinnerAVX2 is maxsimMaxAVX2 with winner[j] set to first+t wherever best[j] is raised by row t",
+		"or becomes NaN there. Reference: maxsimWinnerGeneric.")
+	dots, n, lanes, best := load(c, "dots"), load(c, "n"), load(c, "lanes"), load(c, "best")
+	winner, first := load(c, "winner"), load(c, "first")
+	t, one := c.GP64(), c.YMM()
+	start := c.YMM()
+	c.VMOVD(first.(reg.GPVirtual).As32(), start.AsX())
+	c.VPBROADCASTD(start.AsX(), start)
+	c.VPCMPEQD(one, one, one) // -1
+	columns(c, dots, lanes, func(off, row, pitch reg.Register) {
+		m, w, now, x, take, real := c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM()
+		bestAt := Mem{Base: best, Index: off, Scale: 1}
+		winnerAt := Mem{Base: winner, Index: off, Scale: 1}
+		c.VMOVUPS(bestAt, m)
+		c.VMOVDQU(winnerAt, w)
+		c.VMOVDQA(start, now)
+		c.MOVQ(n, t)
+		c.Label("row")
+		c.VMOVUPS(Mem{Base: row}, x)
+		c.VCMPPS(U8(notLessEqual), m, x, take)
+		c.VCMPPS(U8(ordered), m, m, real)
+		c.VANDPS(real, take, take)
+		c.VBLENDVPS(take, x, m, m)
+		c.VBLENDVPS(take, now, w, w)
+		c.VPSUBD(one, now, now)
+		c.ADDQ(pitch, row)
+		c.DECQ(t)
+		c.JNZ(LabelRef("row"))
+		c.VMOVUPS(m, bestAt)
+		c.VMOVDQU(w, winnerAt)
+	})
+}
+
+// scaleDots applies per-token scales before the maximum is taken.
+func scaleDots(c *build.Context) {
+	begin(c, "maxsimScaleAVX2", "func(dots *float32, n, lanes int, query, doc *float32)",
+		"maxsimScaleAVX2 multiplies dots[t*lanes+j] by query[j] and then by doc[t], for t < n.",
+		"Reference: maxsimScaleGeneric.")
+	dots, n, lanes := load(c, "dots"), load(c, "n"), load(c, "lanes")
+	query, doc := load(c, "query"), load(c, "doc")
+	t := c.GP64()
+	columns(c, dots, lanes, func(off, row, pitch reg.Register) {
+		sq, sd := c.YMM(), c.YMM()
+		c.VMOVUPS(Mem{Base: query, Index: off, Scale: 1}, sq)
+		c.XORQ(t, t)
+		c.Label("row")
+		c.VBROADCASTSS(Mem{Base: doc, Index: t, Scale: 4}, sd)
+		x := c.YMM()
+		c.VMULPS(Mem{Base: row}, sq, x)
+		c.VMULPS(sd, x, x)
+		c.VMOVUPS(x, Mem{Base: row})
+		c.ADDQ(pitch, row)
+		c.INCQ(t)
+		c.CMPQ(t, n)
+		c.JLT(LabelRef("row"))
+	})
+}
