@@ -1,0 +1,5 @@
+package fake
+
+import "syscall"
+
+func thread() int { return syscall.Gettid() }
