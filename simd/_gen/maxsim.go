@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -31,8 +32,12 @@ var _ = register("maxsim", func(c *build.Context) {
 	normalizeRow(c)
 })
 
-// unroll is the components of one pass of the inner loop: 32 bytes of an f32 row.
-const unroll = 8
+// unroll is the components of one pass of the inner loop: 32 bytes of an f32 row. The
+// smaller tiles, which run at most once or twice per call, are kept short.
+const (
+	unroll      = 8
+	unrollSmall = 4
+)
 
 // prefetchAhead is how far ahead of the components in use a document's next lines are
 // asked for, in bytes: two tiles of three 128-wide f32 tokens, some 400 ns of arithmetic,
@@ -163,10 +168,14 @@ func (g *dots) components(nd int, label string) {
 	if g.pairs {
 		single = 2
 	}
-	pass := func(name string, components int, shift uint8) {
+	main := unroll
+	if nd != g.tiles[0] {
+		main = unrollSmall
+	}
+	pass := func(name string, components int) {
 		c.Label(label + name)
 		for s := 0; s < components/single; s++ {
-			if s*single*size%64 == 0 && components == unroll {
+			if s == 0 && components == unroll { // 16 or 32 bytes a pass: lines are asked for more than once
 				for i := 0; i < nd; i++ {
 					c.PREFETCHT0(g.rowAt(i, prefetchAhead))
 				}
@@ -177,23 +186,21 @@ func (g *dots) components(nd int, label string) {
 		for i := 0; i < nd; i += 4 {
 			c.ADDQ(U32(components*size), g.row[i/4])
 		}
+		c.DECQ(g.k)
+		c.JNZ(LabelRef(label + name))
 	}
 	c.MOVQ(g.d, g.k)
-	c.SHRQ(U8(3), g.k)
+	c.SHRQ(U8(bits.TrailingZeros(uint(main))), g.k)
 	c.JZ(LabelRef(label + "left"))
-	pass("pass", unroll, 3)
-	c.DECQ(g.k)
-	c.JNZ(LabelRef(label + "pass"))
+	pass("pass", main)
 	c.Label(label + "left")
 	c.MOVQ(g.d, g.k)
-	c.ANDQ(U32(unroll-1), g.k)
+	c.ANDQ(U32(main-1), g.k)
 	if g.pairs {
 		c.SHRQ(U8(1), g.k)
 	}
 	c.JZ(LabelRef(label + "odd"))
-	pass("one", single, 0)
-	c.DECQ(g.k)
-	c.JNZ(LabelRef(label + "one"))
+	pass("one", single)
 	c.Label(label + "odd")
 	if !g.pairs {
 		return

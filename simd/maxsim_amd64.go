@@ -1,0 +1,51 @@
+//go:build !noasm
+
+package simd
+
+// maxsimUnits are the levels' arithmetic by variant. The chains of avx2 and avx512 have
+// the same links, so they agree bit for bit; pairs of bf16 are rounded differently.
+var maxsimUnits = func() map[string]*maxsimUnit {
+	avx2 := genericUnit
+	avx2.f32 = [5]func(*float32, *float32, int, int, int, *float32){1: maxsimDotsF32x1AVX2, 2: maxsimDotsF32x2AVX2, 3: maxsimDotsF32x3AVX2, 4: maxsimDotsF32x4AVX2}
+	avx2.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX2, 2: maxsimDotsBF16x2AVX2, 3: maxsimDotsBF16x3AVX2, 4: maxsimDotsBF16x4AVX2}
+	avx2.max, avx2.winner, avx2.scale = maxsimMaxAVX2, maxsimWinnerAVX2, maxsimScaleAVX2
+	avx2.pack, avx2.packBF16 = packAVX2, packBF16AVX2
+	avx2.widen, avx2.normalize = widenAVX2, maxsimNormalizeAVX2
+
+	avx512 := avx2
+	avx512.width, avx512.vectors = 16, 2
+	avx512.f32 = [5]func(*float32, *float32, int, int, int, *float32){1: maxsimDotsF32x1AVX512, 2: maxsimDotsF32x2AVX512}
+	avx512.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX512, 2: maxsimDotsBF16x2AVX512}
+
+	pairs := avx512
+	pairs.pairs = true
+	pairs.f32 = [5]func(*float32, *float32, int, int, int, *float32){}
+	pairs.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsx1AVX512BF16, 2: maxsimDotsx2AVX512BF16}
+	return map[string]*maxsimUnit{"avx2": &avx2, "avx512": &avx512, "avx512bf16": &pairs}
+}()
+
+// packAVX2 leaves what is beyond a multiple of 8 components to the portable body, as
+// packBF16AVX2 and widenAVX2 do.
+func packAVX2(src *float32, stride, rows, d int, panel *float32, lanes int) {
+	full := d &^ 7
+	maxsimPackF32AVX2(src, stride, rows, full, panel, lanes)
+	if full < d {
+		maxsimPackGeneric(add(src, full), stride, rows, d-full, add(panel, full*lanes), lanes)
+	}
+}
+
+func packBF16AVX2(src *uint16, stride, rows, d int, panel *float32, lanes int) {
+	full := d &^ 7
+	maxsimPackBF16AVX2(src, stride, rows, full, panel, lanes)
+	if full < d {
+		maxsimPackBF16Generic(add(src, full), stride, rows, d-full, add(panel, full*lanes), lanes)
+	}
+}
+
+func widenAVX2(dst *float32, src *uint16, n int) {
+	full := n &^ 7
+	maxsimWidenBF16AVX2(dst, src, full)
+	if full < n {
+		maxsimWidenGeneric(add(dst, full), add(src, full), n-full)
+	}
+}
