@@ -183,3 +183,30 @@ func (c *Collection) parseJudgements(raw []byte) error {
 	}
 	return nil
 }
+
+// IDs are the documents' ids in runs and judgements: their positions from 1.
+func (c *Collection) IDs() []string {
+	ids := make([]string, len(c.Documents))
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
+	return ids
+}
+
+// Qrels are the judgements with grades as evaluations read them: 1 for relevant, 0
+// for not. The codes are not grades, since 1 is the best.
+func (c *Collection) Qrels() map[string]map[string]int {
+	qrels := make(map[string]map[string]int, len(c.Queries))
+	for _, j := range c.Judgements {
+		q := strconv.Itoa(j.Query)
+		if qrels[q] == nil {
+			qrels[q] = map[string]int{}
+		}
+		grade := 0
+		if j.Relevant() {
+			grade = 1
+		}
+		qrels[q][strconv.Itoa(j.Document)] = grade
+	}
+	return qrels
+}
