@@ -168,3 +168,9 @@ var codecs = [...]*num.Codec{backend.F64: num.F64, backend.F32: num.F32, backend
 	backend.F8E4M3: num.F8E4M3, backend.F8E5M2: num.F8E5M2, backend.I8: num.I8, backend.U8: num.U8, backend.I32: num.I32, backend.I64: num.I64}
 
 func codecOf(t backend.DType) *num.Codec { return codecs[t] }
+
+// Encode rounds src to t into raw, little-endian: len(src) elements.
+func Encode(t backend.DType, raw []byte, src []float64) { codecOf(t).Encode64(raw, src) }
+
+// Decode widens raw to dst: len(dst) elements.
+func Decode(t backend.DType, dst []float64, raw []byte) { codecOf(t).Decode64(dst, raw) }

@@ -1,0 +1,14 @@
+package host_test
+
+import (
+	"testing"
+
+	"github.com/likbench/likbench/backend/conform"
+	"github.com/likbench/likbench/backend/host"
+	_ "github.com/likbench/likbench/backend/kernels"
+)
+
+// TestConform runs the reference against itself: it proves the suite's own machinery.
+func TestConform(t *testing.T) {
+	conform.Run(t, conform.Config{Backend: host.Backend{}, MaxWork: 3e6})
+}
