@@ -98,6 +98,20 @@ var table struct {
 // instance that k does not have, a second variant of that name or a launcher without stages panics at
 // initialisation.
 func Bind[A any](k *kernel.Kernel[A], b backend.Binding, l Launcher[A]) bool {
+	v := newVariant(k, b, l)
+	table.Lock()
+	defer table.Unlock()
+	for _, o := range table.variants {
+		if o.binding.Kernel == b.Kernel && o.binding.Variant == b.Variant {
+			panic(fmt.Sprintf("cuda: %s/%s bound twice", b.Kernel, b.Variant))
+		}
+	}
+	table.variants, table.sorted = append(table.variants, v), false
+	return true
+}
+
+// newVariant checks a launcher and takes its type away.
+func newVariant[A any](k *kernel.Kernel[A], b backend.Binding, l Launcher[A]) *variant {
 	if !slices.ContainsFunc(k.Instances(), func(i kernel.Instance) bool { return i.Name == b.Kernel }) {
 		panic(fmt.Sprintf("cuda: %s is no instance of %s", b.Kernel, k.Name()))
 	}
@@ -113,15 +127,7 @@ func Bind[A any](k *kernel.Kernel[A], b backend.Binding, l Launcher[A]) bool {
 			v.strided = append(v.strided, i)
 		}
 	}
-	table.Lock()
-	defer table.Unlock()
-	for _, o := range table.variants {
-		if o.binding.Kernel == b.Kernel && o.binding.Variant == b.Variant {
-			panic(fmt.Sprintf("cuda: %s/%s bound twice", b.Kernel, b.Variant))
-		}
-	}
-	table.variants, table.sorted = append(table.variants, v), false
-	return true
+	return v
 }
 
 func untyped[A any](b backend.Binding, s Stage[A]) stage {
