@@ -1,10 +1,10 @@
 // Code generated from the declaration of hardest_negative_loss. DO NOT EDIT.
-#pragma once
-
+#ifndef HARDEST_NEGATIVE_LOSS_ARGS_H
+#define HARDEST_NEGATIVE_LOSS_ARGS_H
 struct hardest_negative_loss_args {
-  unsigned long long score; // address, 0 = absent
-  unsigned long long loss; // address, 0 = absent
-  unsigned long long negative; // address, 0 = absent
+  unsigned long long score; // in [rows,cols]
+  unsigned long long loss; // out [o]
+  unsigned long long negative; // out [rows], 0 = absent
   long long rows;
   long long cols;
   long long o;
@@ -12,5 +12,9 @@ struct hardest_negative_loss_args {
   double temperature;
   long long offset;
   long long reduction;
-  unsigned long long scratch, scratch_bytes, status, tag;
+  unsigned long long scratch; // address of the workspace
+  unsigned long long scratch_bytes;
+  unsigned long long status; // address of the stream's status word
+  unsigned long long tag; // number of this binding in status words
 };
+#endif

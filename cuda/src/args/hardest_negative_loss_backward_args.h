@@ -1,10 +1,10 @@
 // Code generated from the declaration of hardest_negative_loss_backward. DO NOT EDIT.
-#pragma once
-
+#ifndef HARDEST_NEGATIVE_LOSS_BACKWARD_ARGS_H
+#define HARDEST_NEGATIVE_LOSS_BACKWARD_ARGS_H
 struct hardest_negative_loss_backward_args {
-  unsigned long long score; // address, 0 = absent
-  unsigned long long dloss; // address, 0 = absent
-  unsigned long long dscore; // address, 0 = absent
+  unsigned long long score; // in [rows,cols]
+  unsigned long long dloss; // in [o]
+  unsigned long long dscore; // out [rows,cols]
   long long rows;
   long long cols;
   long long o;
@@ -13,5 +13,9 @@ struct hardest_negative_loss_backward_args {
   long long offset;
   long long reduction;
   long long tie;
-  unsigned long long scratch, scratch_bytes, status, tag;
+  unsigned long long scratch; // address of the workspace
+  unsigned long long scratch_bytes;
+  unsigned long long status; // address of the stream's status word
+  unsigned long long tag; // number of this binding in status words
 };
+#endif
