@@ -24,6 +24,7 @@ type Info struct {
 	Memory   int64    // bytes of device memory
 	Shared   bool     // the memory is the system's
 	Units    int      // multiprocessors, cores
+	Cache    int64    // bytes of the last-level cache, 0 = unknown
 	Blocked  string   // why the device cannot be opened now, if that is known without opening it
 }
 

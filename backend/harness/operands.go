@@ -46,6 +46,7 @@ type Operands struct {
 	host    any    // operand struct with views of images
 	slots   []slot // by operand
 	buffers []backend.Buffer
+	sampled *sampled
 }
 
 // slot is one operand's buffer.
@@ -260,6 +261,32 @@ func (o *Operands) setViews(i int, op *kernel.Operand, v backend.View, raw []byt
 	checked.View = hv
 	o.Kernel.SetOffsets(o.host, i, checked)
 	return nil
+}
+
+// Measure is the device memory and the cost of a case, without making it.
+func Measure(k kernel.Info, in kernel.Instance, c kernel.Case) (bytes int64, cost kernel.Cost, err error) {
+	o := &Operands{Kernel: k, Instance: in, Case: c, Args: k.NewArgs(), Seed: Seed(c.Name)}
+	if _, err = o.dims(); err != nil {
+		return 0, cost, err
+	}
+	var call backend.Call
+	for i, a := range k.Axes() {
+		call.Axes[i] = o.Case.Dims[a]
+	}
+	call.Types = in.Types
+	for i := range k.Operands() {
+		op := &k.Operands()[i]
+		if slices.Contains(c.Absent, op.Name) {
+			continue
+		}
+		v := &call.Operands[i]
+		v.Buf, v.DType, v.Rank = &image{}, op.Type(in.Types), uint8(len(op.Axes))
+		for j, a := range op.Axes {
+			v.Dims[j] = o.Case.Dims[k.Axes()[a.Axis]] + a.Plus
+		}
+		bytes += v.Bytes()
+	}
+	return bytes, k.Cost(&call), nil
 }
 
 // Repoison writes the poison over the outputs that no input shares, and the inputs back

@@ -16,25 +16,47 @@ import (
 const maxReference = 2e8
 
 // CompareSample holds the outputs against the reference along the kernel's independent
-// axis: the whole of it where the reference is cheap, else a seeded sample with the first
-// and last indices. A kernel without such an axis is compared whole.
-func (o *Operands) CompareSample() (Result, error) {
-	axis := slices.Index(o.Kernel.Axes(), o.Kernel.Independent())
-	work := o.work()
-	if axis < 0 || work <= maxReference {
-		e, err := o.Expect()
+// axis: the whole of it where the reference costs no more than limit multiply-adds (0 =
+// 2e8), else a seeded sample with the first and last indices. A kernel without such an axis
+// is compared whole. What the reference said is kept for further variants.
+func (o *Operands) CompareSample(limit float64) (Result, error) {
+	if o.sampled == nil {
+		s, err := o.sample(limit)
 		if err != nil {
 			return Result{}, err
 		}
-		return o.Compare(e)
+		o.sampled = s
+	}
+	if o.sampled.subset == nil {
+		return o.Compare(o.sampled.expected)
+	}
+	return o.sampled.subset.compare(o, o.sampled.expected)
+}
+
+// sampled is a reference result: of the whole case, or of a subset.
+type sampled struct {
+	expected *Expected
+	subset   *Subset
+}
+
+func (o *Operands) sample(limit float64) (*sampled, error) {
+	if limit <= 0 {
+		limit = maxReference
+	}
+	axis := slices.Index(o.Kernel.Axes(), o.Kernel.Independent())
+	work := o.work()
+	if axis < 0 || work <= limit {
+		e, err := o.Expect()
+		return &sampled{expected: e}, err
 	}
 	n := o.Call.Axes[axis]
-	take := min(max(int64(float64(n)*maxReference/work), 4), n)
+	take := min(max(int64(float64(n)*limit/work), 4), n)
 	sub, err := o.Subset(o.pick(n, take))
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	return sub.compare(o)
+	e, err := expect(sub.Kernel, o.Instance, sub.args, &sub.call)
+	return &sampled{e, sub}, err
 }
 
 // work is the reference's multiply-adds, or a quarter of its traffic where it has none.
@@ -173,11 +195,7 @@ func (s *Subset) gather(i int, v *backend.View, d int, starts, lens []int64) {
 
 // compare holds the parent's device outputs at the chosen indices against the reference
 // of the subset.
-func (s *Subset) compare(o *Operands) (Result, error) {
-	e, err := expect(s.Kernel, o.Instance, s.args, &s.call)
-	if err != nil {
-		return Result{}, err
-	}
+func (s *Subset) compare(o *Operands, e *Expected) (Result, error) {
 	var res Result
 	for i, op := range s.Kernel.Operands() {
 		dv := o.Kernel.View(o.Args, i)

@@ -68,9 +68,12 @@ var RMSNorm = kernel.Declare(kernel.Spec[RMSNormArgs]{
 			_, rstd := rmsNormForward(r, a)
 			return rstd
 		}, Extra: func(r *kernel.Ref, a *RMSNormArgs) []float64 {
+			if a.Casting != CastNone {
+				return nil
+			}
 			_, rstd := rmsNormForward(r, a)
 			for i := range rstd {
-				rstd[i] *= 2 * spacing(a.X.DType) * boolFloat(a.Casting == CastNone)
+				rstd[i] *= 2 * spacing(a.X.DType)
 			}
 			return rstd
 		}},
@@ -109,9 +112,12 @@ var RMSNormBackward = kernel.Declare(kernel.Spec[RMSNormBackwardArgs]{
 			return readRMSBackward(r, a).dwScale
 		}, Extra: func(r *kernel.Ref, a *RMSNormBackwardArgs) []float64 {
 			// x·r rounded to T may fall on the other side of a tie in every row.
+			if a.Casting == CastGemma || a.X.DType == f32 {
+				return nil
+			}
 			s := readRMSBackward(r, a).dwScale
 			for i := range s {
-				s[i] *= spacing(a.X.DType) * boolFloat(a.Casting != CastGemma && a.X.DType != f32)
+				s[i] *= spacing(a.X.DType)
 			}
 			return s
 		}},
@@ -132,13 +138,6 @@ func checkCasting(name string, offset float64, c Casting) error {
 		return argument(name, "Offset", "", "not finite", 0, 0)
 	}
 	return nil
-}
-
-func boolFloat(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func magnitudes(x []float64) []float64 {
