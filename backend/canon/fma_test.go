@@ -98,6 +98,26 @@ func TestFMATies(t *testing.T) {
 	require.Equal(t, float32(0x1p-149), FMA(0x1p-76, 0x1p-75, 0x1p-149))
 }
 
+// Products just beside half of the smallest subnormal, so close that the sum with
+// a large subnormal, in float64, is the tie itself or the value next to it.
+func TestFMASubnormalTies(t *testing.T) {
+	odd := float32(0x1p-127 + 0x1p-149)
+	require.Equal(t, odd, FMA(0x1.000002p-75, 0x1.fffffcp-76, odd), "just below the tie")
+	even := float32(0x1p-127)
+	require.Equal(t, even+0x1p-149, FMA(0x1.000002p-75, 0x1.000002p-75, even), "just above the tie")
+
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 100000 {
+		// Two 24-bit integers whose product is 2^47 but for its last 23 bits.
+		y := 1<<23 + r.IntN(1<<23)
+		x := (1<<47 + y/2) / y
+		z := math.Ldexp(1+r.Float64(), -127-r.IntN(8))
+		a, b := float32(math.Ldexp(float64(x), -98)), float32(math.Ldexp(float64(y), -99))
+		checkFMA(t, a, b, float32(z))
+		checkFMA(t, a, -b, float32(z))
+	}
+}
+
 func TestFMARandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	word := func() float32 { return math.Float32frombits(r.Uint32()) }

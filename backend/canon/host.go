@@ -84,8 +84,9 @@ func Quantiles(dst []float64, values []float32, levels []float64) error {
 		low := min(int(h), len(values)-1)
 		x := float64(values[low])
 		y := float64(values[min(low+1, len(values)-1)])
-		// Conversions keep the compiler from fusing; + 0 turns −0 into +0.
-		dst[i] = x + float64((h-float64(low))*(y-x)) + 0
+		// The conversion keeps the compiler from fusing. The second addend is never −0,
+		// so the sum is not either.
+		dst[i] = x + float64((h-float64(low))*(y-x))
 	}
 	return nil
 }
