@@ -78,7 +78,8 @@ func (g *graph) Replay(to backend.Stream) error {
 		if err := s.live(n.p, &n.call); err != nil {
 			return err
 		}
-		s.run(n.p, &n.call, n.memory)
+		shared, local := n.p.v.sizes(&n.call)
+		s.run(n.p, &n.call, n.memory, shared, local)
 	}
 	return nil
 }

@@ -46,6 +46,9 @@ func (s *maxsimShape) tiles() int64 {
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
+// roundUp rounds up to a multiple of w, a power of two.
+func roundUp(a, w int64) int64 { return (a + w - 1) &^ (w - 1) }
+
 // maxsimSharedLayout is the byte offsets of the launch's scratch.
 type maxsimSharedLayout struct{ queryOff, docOff, scale, panel, bytes int64 }
 

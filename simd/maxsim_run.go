@@ -106,8 +106,8 @@ func (m *maxsim) group(g int64) queryGroup {
 	}
 	q := queryGroup{lo: g * m.nq / n, hi: (g + 1) * m.nq / n}
 	q.from, q.to = m.queryOff[q.lo], m.queryOff[q.hi]
-	q.lane = ceilDiv(q.from, w)*w + g*w
-	q.lanes = ceilDiv(q.to-q.from, w) * w
+	q.lane = roundUp(q.from, w) + g*w
+	q.lanes = roundUp(q.to-q.from, w)
 	return q
 }
 

@@ -136,7 +136,8 @@ func (s *stream) Launch(p backend.Program, c *backend.Call) error {
 	if err := s.live(g, c); err != nil {
 		return err
 	}
-	need := g.Workspace(c)
+	shared, local := g.v.sizes(c)
+	need := shared + local*int64(s.d.workers)
 	if s.recorded != nil && !s.scratch.Fits(need) {
 		return capturing("growth of scratch")
 	}
@@ -148,7 +149,7 @@ func (s *stream) Launch(p backend.Program, c *backend.Call) error {
 		s.recorded.add(s, g, c, m)
 		return nil
 	}
-	s.run(g, c, m)
+	s.run(g, c, m, shared, local)
 	return nil
 }
 
@@ -162,10 +163,10 @@ func (s *stream) live(p *program, c *backend.Call) error {
 	return nil
 }
 
-// run does the stages of a launch in scratch block m, nil for none.
-func (s *stream) run(p *program, c *backend.Call, m *arena.Memory[scratch]) {
+// run does the stages of a launch in scratch block m, nil for none, of which the launch
+// takes shared bytes and local bytes for each worker.
+func (s *stream) run(p *program, c *backend.Call, m *arena.Memory[scratch], shared, local int64) {
 	j := &s.job
-	shared, local := p.v.sizes(c)
 	var data []byte
 	if m != nil {
 		data = m.M.data[:shared+local*int64(s.d.workers)]

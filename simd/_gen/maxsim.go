@@ -124,6 +124,10 @@ func (g *dots) tile(nd int, label string, next int) {
 	c.Label(label)
 	c.CMPQ(g.n, U32(nd))
 	c.JLT(LabelRef(fmt.Sprintf("rows%d", next)))
+	if nd*g.nv == 12 && nd == 3 { // four rows are two tiles of two: one row alone is bound by latency
+		c.CMPQ(g.n, U32(4))
+		c.JEQ(LabelRef("rows2"))
+	}
 	acc := g.vector[:nd*g.nv]
 	for _, a := range acc {
 		if g.width == 64 {
