@@ -5,6 +5,7 @@ package simd
 // rateLoops are loops on registers by level and ceiling, with the operations of one pass:
 // 12 instructions of 8 or 16 lanes.
 var rateLoops = map[Level]map[string]rateLoop{
+	Generic: genericLoops[Generic],
 	AVX2: {
 		"fma_f32": {ceilingFMAF32AVX2, 12 * 8 * 2, "", "256-bit fused multiply-add"},
 		"fma_f64": {ceilingFMAF64AVX2, 12 * 4 * 2, "", "256-bit fused multiply-add"},
