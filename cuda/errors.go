@@ -31,8 +31,11 @@ func unusable(ordinal int, reason string, cause error) error {
 
 // check turns the status of a driver call into an error, and remembers that the device is lost where it says so.
 func (d *device) check(call string, s driver.Status) error {
+	if s == driver.Success {
+		return nil // before anything escapes: this is in every launch
+	}
 	err := driver.Check(call, s)
-	if err != nil && s.Lost() {
+	if s.Lost() {
 		d.lost.CompareAndSwap(nil, &err)
 	}
 	return err

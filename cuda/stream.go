@@ -196,8 +196,8 @@ func (s *stream) ReserveScratch(n int64) (release func(), err error) {
 	return s.unpin(s.scratch.Pin(m)), nil
 }
 
-// unpin makes the release of a pinned block callable from outside: it may give memory back. Once the device is
-// closed there is nothing left to give.
+// unpin makes the release of a pinned block callable from outside: it may give memory back. Where the device cannot
+// be entered the block stays until the stream's Close, and with a closed device it is gone.
 func (s *stream) unpin(release func()) func() {
 	return func() {
 		if s.d.enter() == nil {
