@@ -1,0 +1,23 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/likbench/likbench/internal/cranfield"
+)
+
+func TestPackRefusesOtherFiles(t *testing.T) {
+	raw, out := t.TempDir(), t.TempDir()
+	name := cranfield.Sources[0].Name
+	require.EqualError(t, pack(out, []string{raw}, name), fmt.Sprintf("%s is in none of [%q]", name, raw))
+	require.NoError(t, os.WriteFile(filepath.Join(raw, name), []byte("other"), 0o666))
+	require.ErrorIs(t, pack(out, []string{t.TempDir(), raw}, name), cranfield.ErrCorrupt)
+	entries, err := os.ReadDir(out)
+	require.NoError(t, err)
+	require.Empty(t, entries, "nothing is written")
+}
