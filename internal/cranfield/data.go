@@ -12,7 +12,7 @@ import (
 	"io/fs"
 )
 
-//go:generate go run ./gen data ../../build/raw
+//go:generate go run ./gen data
 
 //go:embed data/*.gz
 var embedded embed.FS
@@ -56,6 +56,9 @@ func (e *DataError) Error() string {
 }
 
 func (e *DataError) Unwrap() error { return e.Err }
+
+// Raw returns the bytes of the named source, uncompressed and verified.
+func Raw(name string) ([]byte, error) { return read(embedded, name) }
 
 // read returns the raw bytes of the named source, verified, from data/<name>.gz.
 func read(files fs.FS, name string) ([]byte, error) {

@@ -1,9 +1,10 @@
 // Command gen compresses the raw files of the collection and the encoder for
 // embedding, after verifying their hashes.
 //
-//	gen OUT_DIR RAW_DIR…
+//	gen OUT_DIR [RAW_DIR…]
 //
-// Each raw file is taken from the first RAW_DIR that has it.
+// Each raw file is taken from the first RAW_DIR that has it, and without any from
+// the embedded data, which shows that the compressed files can be made again.
 package main
 
 import (
@@ -17,8 +18,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: gen OUT_DIR RAW_DIR...")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen OUT_DIR [RAW_DIR...]")
 		os.Exit(2)
 	}
 	for _, s := range cranfield.Sources {
@@ -45,6 +46,9 @@ func pack(out string, dirs []string, name string) error {
 }
 
 func find(dirs []string, name string) ([]byte, error) {
+	if len(dirs) == 0 {
+		return cranfield.Raw(name)
+	}
 	for _, dir := range dirs {
 		raw, err := os.ReadFile(filepath.Join(dir, name))
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,4 +21,16 @@ func TestPackRefusesOtherFiles(t *testing.T) {
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
 	require.Empty(t, entries, "nothing is written")
+}
+
+func TestEmbeddedFilesAreReproducible(t *testing.T) {
+	out := t.TempDir()
+	for _, s := range cranfield.Sources {
+		require.NoError(t, pack(out, nil, s.Name))
+		got, err := os.ReadFile(filepath.Join(out, s.Name+".gz"))
+		require.NoError(t, err)
+		want, err := os.ReadFile(filepath.Join("..", "data", s.Name+".gz"))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), s.Name)
+	}
 }
