@@ -1,0 +1,285 @@
+package benchsuite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/harness"
+	"github.com/likbench/likbench/backend/kernel"
+)
+
+// Config is a run on one device.
+type Config struct {
+	Device    backend.Device
+	Selection Selection
+	Clock     Clock                              // nil = the wall clock
+	Seed      uint64                             // added to each case's own
+	Progress  func(done, total int, what string) // may be nil
+	Row       func(Row)                          // called as each row is finished; may be nil
+}
+
+// Run measures the ceilings and every planned row into r. On cancellation it returns the
+// context's error; rows finished before stay in r.
+func Run(ctx context.Context, cfg Config, r *Report) error {
+	if cfg.Clock == nil {
+		cfg.Clock = WallClock()
+	}
+	res, err := Resolution(cfg.Clock)
+	if err != nil {
+		return err
+	}
+	r.Clock = float64(res.Nanoseconds())
+	items, err := Plan(cfg.Device.Backend(), cfg.Selection)
+	if err != nil {
+		return err
+	}
+	if cm, ok := cfg.Device.(backend.CeilingMeter); ok {
+		cs, err := cm.Ceilings(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range cs {
+			r.Ceilings = append(r.Ceilings, Ceiling{c.Name, c.Unit, c.Value, c.Note})
+		}
+	}
+	run := &runner{cfg: cfg, report: r, t: timer{cfg.Clock, res, perRow(cfg.Selection, items)}}
+	if run.stream, err = cfg.Device.NewStream(); err != nil {
+		return err
+	}
+	for i := range items {
+		if cfg.Progress != nil {
+			cfg.Progress(i, len(items), items[i].Instance.Name+"/"+items[i].Case.Name)
+		}
+		if err := run.item(ctx, &items[i]); err != nil {
+			return errors.Join(err, run.stream.Close())
+		}
+	}
+	if cfg.Progress != nil {
+		cfg.Progress(len(items), len(items), "")
+	}
+	return run.stream.Close()
+}
+
+type runner struct {
+	cfg    Config
+	report *Report
+	stream backend.Stream
+	t      timer
+}
+
+func (r *runner) add(row Row) {
+	r.report.Rows = append(r.report.Rows, row)
+	if r.cfg.Row != nil {
+		r.cfg.Row(row)
+	}
+}
+
+// item times every variant on one case. Only cancellation ends the run.
+func (r *runner) item(ctx context.Context, it *Item) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	base := Row{Kernel: it.Instance.Name, Case: it.Case.Name, Backend: r.cfg.Device.Backend().Name(),
+		Seed: harness.Seed(it.Instance.Name+"/"+it.Case.Name) + r.cfg.Seed}
+	if len(it.Bindings) == 0 {
+		base.Status, base.Reason = Unsupported, "no variant is compiled in"
+		r.add(base)
+		return nil
+	}
+	sets, err := r.build(it, base.Seed)
+	if err != nil {
+		base.Status, base.Reason = statusOf(err), err.Error()
+		r.add(base)
+		return nil
+	}
+	base.Dims = sets[0].Case.Dims
+	err = r.variants(ctx, it, base, sets)
+	for _, s := range sets {
+		err = errors.Join(err, s.Free())
+	}
+	return err
+}
+
+// build makes enough operand sets that a rotation leaves nothing in the last-level cache.
+func (r *runner) build(it *Item, seed uint64) ([]*harness.Operands, error) {
+	info := r.cfg.Device.Info()
+	cache := info.Cache
+	if cache == 0 {
+		cache = 64 << 20
+	}
+	want := int64(2*cache)/max(it.Bytes, 1) + 1
+	// Small operands live in the cache of any real caller too: more than 16 sets only cost time.
+	want = min(want, 16)
+	if info.Memory > 0 {
+		want = max(min(want, info.Memory/2/max(it.Bytes, 1)), 1)
+	}
+	var sets []*harness.Operands
+	for i := range want {
+		s, err := harness.Build(it.Kernel, it.Instance, it.Case, r.stream, seed+uint64(i), harness.Layout{})
+		if err != nil {
+			for _, b := range sets {
+				err = errors.Join(err, b.Free())
+			}
+			return nil, err
+		}
+		sets = append(sets, s)
+	}
+	return sets, nil
+}
+
+func statusOf(err error) string {
+	if errors.Is(err, backend.ErrUnsupported) {
+		return Unsupported
+	}
+	return Error
+}
+
+func (r *runner) variants(ctx context.Context, it *Item, base Row, sets []*harness.Operands) error {
+	chosen := r.chosen(it, sets[0])
+	for i := range it.Bindings {
+		row := base
+		row.Variant = it.Bindings[i].Variant
+		row.Chosen = row.Variant == chosen
+		if r.cfg.Selection.Quick && !row.Chosen && r.cfg.Selection.Variants == nil {
+			continue
+		}
+		err := r.variant(ctx, it, &row, sets)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			row.Status, row.Reason = statusOf(err), err.Error()
+		}
+		r.add(row)
+	}
+	return nil
+}
+
+// chosen is the variant that a launch without a wish takes.
+func (r *runner) chosen(it *Item, set *harness.Operands) string {
+	p, err := it.Kernel.PrepareAny(r.stream, set.Args)
+	if err != nil {
+		return ""
+	}
+	defer p.Close()
+	return p.Variant()
+}
+
+// maxParity is the reference's multiply-adds per row of a default run.
+const maxParity = 2e7
+
+func (r *runner) variant(ctx context.Context, it *Item, row *Row, sets []*harness.Operands) error {
+	var end func() int64
+	if p, ok := r.cfg.Device.(backend.PeakScoper); ok {
+		end = p.PeakScope()
+	}
+	p, err := it.Kernel.PrepareAny(r.stream, sets[0].Args, kernel.WithVariant(row.Variant))
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	row.Class, row.Sets = p.Class(), len(sets)
+	if err := p.LaunchAny(sets[0].Args); err != nil {
+		return err
+	}
+	if err := r.stream.Sync(); err != nil {
+		return err
+	}
+	limit := maxParity
+	if r.cfg.Selection.Full {
+		limit = 0 // the harness's own
+	}
+	res, err := sets[0].CompareSample(limit)
+	var wrong *harness.MismatchError
+	if errors.As(err, &wrong) {
+		row.Status, row.Reason = Failed, err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	row.ErrorOf = finite(res.Worst)
+	if err := r.time(ctx, p, row, sets); err != nil {
+		return err
+	}
+	row.PeakMB = float64(sets[0].Bytes()) / 1e6
+	if end != nil {
+		row.PeakMB += float64(end()) / 1e6
+	}
+	row.Status = OK
+	r.rates(it, row)
+	return nil
+}
+
+func (r *runner) time(ctx context.Context, p kernel.Launcher, row *Row, sets []*harness.Operands) error {
+	at := 0
+	launch := func() error {
+		at++
+		if at == len(sets) {
+			at = 0
+		}
+		return p.LaunchAny(sets[at].Args)
+	}
+	wall, err := r.t.run(ctx, r.t.wallOp(r.stream, launch))
+	if err != nil {
+		return err
+	}
+	row.Wall = Summarize(wall)
+	dev, err := r.deviceTimer(row.Wall.Median).run(ctx, r.t.deviceOp(r.stream, launch))
+	if err != nil {
+		return err
+	}
+	row.DeviceNS = Summarize(dev)
+	return nil
+}
+
+// deviceTimer allows for the batches between events where one operation is long already.
+func (r *runner) deviceTimer(wall float64) *timer {
+	t := r.t
+	if wall*backToBack*(minWarm+minRepeats) > float64(t.budget.Nanoseconds()) {
+		t.budget = 0 // the minimum of repeats
+	}
+	return &t
+}
+
+// rates turns times into rates and the share of the measured bound.
+func (r *runner) rates(it *Item, row *Row) {
+	ns := row.DeviceNS.Median
+	row.GFLOPS = finite(it.Cost.FLOP / ns)
+	row.GBS = finite((it.Cost.Read + it.Cost.Write) / ns)
+	unit := it.Cost.Unit
+	if unit == "" {
+		unit = "fma_f32"
+	}
+	memory := "read"
+	if it.Cost.Write > it.Cost.Read/8 {
+		memory = "copy"
+		if _, ok := r.report.Ceiling("copy_nt"); ok {
+			memory = "copy_nt"
+		}
+	}
+	for _, b := range []struct {
+		name string
+		work float64
+	}{{unit, it.Cost.FLOP}, {memory, it.Cost.Read + it.Cost.Write}} {
+		c, ok := r.report.Ceiling(b.name)
+		if !ok || c.Value <= 0 {
+			continue
+		}
+		if t := b.work / c.Value * float64(time.Second); t > row.BoundNS {
+			row.BoundNS, row.BoundBy = t, b.name
+		}
+	}
+	row.Share = finite(row.BoundNS / ns)
+}
+
+// String is one line for logs.
+func (r *Row) String() string {
+	if r.Status != OK {
+		return fmt.Sprintf("%s/%s %s: %s: %s", r.Kernel, r.Case, r.Variant, r.Status, r.Reason)
+	}
+	return fmt.Sprintf("%s/%s %s: %.4g ms", r.Kernel, r.Case, r.Variant, r.DeviceNS.Median/1e6)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/benchsuite"
+)
+
+// suite is the default run: choose, measure, score the collection, report.
+func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
+	start := time.Now()
+	dev, decisions, err := backend.Select(o.backend)
+	lines := stdout
+	if o.json {
+		lines = stderr
+	}
+	for _, d := range decisions {
+		fmt.Fprintln(lines, d)
+	}
+	if err != nil {
+		var unknown *backend.SelectError
+		if errors.As(err, &unknown) {
+			return &usageError{err}
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	items, err := benchsuite.Plan(dev.Backend(), o.selection)
+	if err != nil {
+		return &usageError{err}
+	}
+	if o.list {
+		return list(stdout, o, items)
+	}
+	out, err := newOutput(o.outdir)
+	if err != nil {
+		return err
+	}
+	report := benchsuite.NewReport(dev, decisions, o.args)
+	bar := newProgress(stderr)
+	defer bar.close()
+	cfg := benchsuite.Config{Device: dev, Selection: o.selection, Progress: bar.update}
+	if !o.json {
+		t := &table{w: stdout, report: report}
+		cfg.Row = t.row
+	}
+	if !o.noData && o.selection.Only == nil {
+		bar.update(0, 1, "collection")
+		if report.Collection, err = collection(ctx, dev); err != nil {
+			return err
+		}
+		if !o.json {
+			printCollection(stdout, report.Collection)
+		}
+	}
+	if err := benchsuite.Run(ctx, cfg, report); err != nil {
+		return err
+	}
+	bar.close()
+	report.Seconds = time.Since(start).Seconds()
+	return finish(o, report, out, stdout)
+}
+
+func finish(o *options, report *benchsuite.Report, out *output, stdout io.Writer) error {
+	if o.json {
+		if err := report.WriteJSON(stdout); err != nil {
+			return err
+		}
+	}
+	if err := out.write(report); err != nil {
+		return err
+	}
+	if !o.json {
+		fmt.Fprintf(stdout, "\n%d rows in %.1f s", len(report.Rows), report.Seconds)
+		if o.outdir != "" {
+			fmt.Fprintf(stdout, "; results.json, results.md and bench.txt are in %s", o.outdir)
+		}
+		fmt.Fprintln(stdout)
+	}
+	if n := report.Failures(); n > 0 {
+		return fmt.Errorf("%d of %d rows failed: see their reasons", n, len(report.Rows))
+	}
+	return nil
+}
+
+// list prints the plan.
+func list(w io.Writer, o *options, items []benchsuite.Item) error {
+	var total time.Duration
+	var peak int64
+	for i := range items {
+		it := &items[i]
+		e := it.Estimate(o.selection, items)
+		total += e
+		peak = max(peak, it.Bytes)
+		var names string
+		for j, b := range it.Bindings {
+			if j > 0 {
+				names += ","
+			}
+			names += b.Variant
+		}
+		if names == "" {
+			names = "no variant is compiled in"
+		}
+		if _, err := fmt.Fprintf(w, "%-36s %-18s %10s  ~%5.1f s  %s\n", it.Instance.Name, it.Case.Name, backend.FormatBytes(it.Bytes), e.Seconds(), names); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d cases, about %.0f s and the collection; largest operands %s, several sets of them rotate\n", len(items), total.Seconds(), backend.FormatBytes(peak))
+	return err
+}
