@@ -42,15 +42,11 @@ type lib interface {
 	close() error
 }
 
-// startUp is what tells a usable library from a stub, an old or a broken one.
-func startUp(api interface {
-	init() Status
+// usable tells a library that initialised from one that is too old or sees no device.
+func usable(api interface {
 	Version() (int, Status)
 	DeviceCount() (int, Status)
 }) error {
-	if s := api.init(); s != Success {
-		return fmt.Errorf("cuInit: %s (%d)", s.Words(), int(s))
-	}
 	v, s := api.Version()
 	if s != Success {
 		return fmt.Errorf("cuDriverGetVersion: %s (%d)", s.Words(), int(s))

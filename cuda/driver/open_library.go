@@ -2,6 +2,8 @@
 
 package driver
 
+import "fmt"
+
 // Open finds, opens and initialises the driver library. It fails with *backend.UnavailableError, whose cause
 // lists every place tried.
 func Open() (API, error) { return openFirst(candidates()) }
@@ -26,9 +28,7 @@ func openOne(path string) (*Library, error) {
 		return nil, err
 	}
 	l := &Library{path: path}
-	if l.fn, err = resolve(h.lookup); err == nil {
-		err = startUp(l)
-	}
+	err = l.start(h)
 	if err != nil {
 		if cerr := h.close(); cerr != nil {
 			return nil, cerr
@@ -36,4 +36,20 @@ func openOne(path string) (*Library, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// start fills the table and initialises the library. What cuInit answers goes before a missing function: a stub
+// with few functions is a stub.
+func (l *Library) start(h lib) error {
+	var missing error
+	l.fn, missing = resolve(h.lookup)
+	if l.fn[symInit] != 0 {
+		if s := l.init(); s != Success {
+			return fmt.Errorf("cuInit: %s (%d)", s.Words(), int(s))
+		}
+	}
+	if missing != nil {
+		return missing
+	}
+	return usable(l)
 }

@@ -126,9 +126,9 @@ func (e *MissingSymbolError) Error() string {
 func resolve(lookup func(name string) uintptr) (table [symbols]uintptr, err error) {
 	for i := range symbols {
 		table[i] = lookup(symbolNames[i])
-		if table[i] == 0 && i < required {
-			return table, &MissingSymbolError{Symbol: symbolNames[i]}
+		if table[i] == 0 && i < required && err == nil {
+			err = &MissingSymbolError{Symbol: symbolNames[i]}
 		}
 	}
-	return table, nil
+	return table, err
 }
