@@ -1,0 +1,127 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+)
+
+var _ = register("rms_norm", func(c *build.Context) {
+	each(c, func(v vec) {
+		for t := range typeNames {
+			rmsDot(v, t)
+			rmsGrad(v, t)
+			for _, round := range []bool{false, true} {
+				if t == f32 && round {
+					continue // rounding float32 to float32 is nothing
+				}
+				rmsScale(v, t, round)
+				rmsDotWeight(v, t, round)
+			}
+		}
+	})
+})
+
+// rounded names the variants that round x·r to the type of x before they go on.
+func rounded(name string, t int, round bool) string {
+	if round {
+		name += "Round"
+	}
+	return name + typeNames[t]
+}
+
+func rmsScale(v vec, t int, round bool) {
+	v.function(rounded("rmsScale", t, round), "writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.",
+		"func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)")
+	x, w, y, n, ahead := v.pointer("x"), v.pointer("w"), v.pointer("y"), v.pointer("groups"), v.pointer("ahead")
+	r, k := v.scalar("r"), v.rounding(t)
+	v.twice(n, func(nt bool) {
+		v.prefetch(t, x, ahead)
+		e := make(regs, v.registers())
+		for i := range e {
+			e[i] = v.load(t, x, i*v.lanes())
+			v.VMULPS(r, e[i], e[i])
+			if round {
+				v.round(t, k, e[i])
+			}
+			v.VMULPS(at(w, f32, i*v.lanes()), e[i], e[i])
+		}
+		v.store(t, k, e, y, nt)
+		v.advance(t, x, y)
+		v.advance(f32, w)
+	})
+}
+
+func rmsDot(v vec, t int) {
+	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes.",
+		"func(dy, x *byte, w *float32, groups int, lanes *float32)")
+	dy, x, w, n, lanes := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("groups"), v.pointer("lanes")
+	acc := v.accumulators(lanes)
+	v.loop("", n, func() {
+		for i, a := range acc {
+			m := v.load(t, dy, i*v.lanes())
+			v.VMULPS(at(w, f32, i*v.lanes()), m, m)
+			v.VFMADD231PS(v.load(t, x, i*v.lanes()), m, a)
+		}
+		v.advance(t, dy, x)
+		v.advance(f32, w)
+	})
+	v.flush(acc, lanes)
+	v.end()
+}
+
+func rmsDotWeight(v vec, t int, round bool) {
+	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part.",
+		"func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)")
+	dy, x, w, part := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("part")
+	n, lanes, r := v.pointer("groups"), v.pointer("lanes"), v.scalar("r")
+	acc := v.accumulators(lanes)
+	var k ints
+	if round {
+		k = v.rounding(t)
+	}
+	v.loop("", n, func() {
+		for i, a := range acc {
+			o := i * v.lanes()
+			d, e := v.load(t, dy, o), v.load(t, x, o)
+			m, p := v.reg(), v.load(f32, part, o)
+			v.VMULPS(at(w, f32, o), d, m)
+			v.VFMADD231PS(e, m, a)
+			v.VMULPS(r, e, e)
+			if round {
+				v.round(t, k, e)
+			}
+			v.VFMADD231PS(e, d, p)
+			v.VMOVUPS(p, at(part, f32, o))
+		}
+		v.advance(t, dy, x)
+		v.advance(f32, w, part)
+	})
+	v.flush(acc, lanes)
+	v.end()
+}
+
+func rmsGrad(v vec, t int) {
+	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x. It prefetches both inputs ahead bytes further on;\nnt not 0 bypasses the cache.",
+		"func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)")
+	dy, x, w, dx := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("dx")
+	n, ahead, r, c := v.pointer("groups"), v.pointer("ahead"), v.scalar("r"), v.scalar("c")
+	k := v.rounding(t)
+	v.twice(n, func(nt bool) {
+		v.prefetch(t, dy, ahead)
+		v.prefetch(t, x, ahead)
+		e := make(regs, v.registers())
+		for i := range e {
+			o := i * v.lanes()
+			e[i] = v.load(t, dy, o)
+			v.VMULPS(at(w, f32, o), e[i], e[i])
+			v.VMULPS(r, e[i], e[i])
+			if t == f32 {
+				v.VFNMADD231PS(at(x, t, o), c, e[i])
+			} else {
+				v.VFNMADD231PS(v.load(t, x, o), c, e[i])
+			}
+		}
+		v.store(t, k, e, dx, nt)
+		v.advance(t, dy, x, dx)
+		v.advance(f32, w)
+	})
+}

@@ -1,0 +1,6 @@
+//go:build noasm || !amd64
+
+package simd
+
+// rbfAssembly are the units with assembly: none.
+func rbfAssembly() []*rbfUnit { return nil }

@@ -1,0 +1,6 @@
+//go:build noasm || !amd64
+
+package simd
+
+// rowAssembly are the units with assembly: none.
+func rowAssembly() []*rowUnit { return nil }
