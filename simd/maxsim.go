@@ -13,13 +13,13 @@ const maxsimClass = "fma_chain"
 var _ = maxsimBind("maxsim_f32", "generic", "generic", "portable loops")
 var _ = maxsimBind("maxsim_f32", "avx2", maxsimClass, "panel of 32 query tokens by 3 document tokens", "avx2")
 var _ = maxsimBind("maxsim_f32", "avx512", maxsimClass, "panel of 32 query tokens by 12 document tokens", "avx512")
-var _ = maxsimBind("maxsim_f32", "neon", maxsimClass, "panel of 16 query tokens by 6 document tokens", "neon")
+var _ = maxsimBind("maxsim_f32", "neon", maxsimClass, "panel of 16 query tokens by 4 document tokens", "neon")
 
 var _ = maxsimBind("maxsim_bf16", "generic", "generic", "portable loops, rows widened")
 var _ = maxsimBind("maxsim_bf16", "avx2", maxsimClass, "as f32, widened on load", "avx2")
 var _ = maxsimBind("maxsim_bf16", "avx512", maxsimClass, "as f32, widened on load", "avx512")
 var _ = maxsimBind("maxsim_bf16", "avx512bf16", "avx512bf16", "VDPBF16PS on pairs; not with Normalize", "avx512", "avx512_bf16")
-var _ = maxsimBind("maxsim_bf16", "neon", maxsimClass, "as f32, rows widened", "neon")
+var _ = maxsimBind("maxsim_bf16", "neon", maxsimClass, "as f32, widened on load", "neon")
 
 // maxsimBind binds one instance of maxsim at one level.
 func maxsimBind(instance, variant, class, note string, requires ...string) bool {
