@@ -115,8 +115,18 @@ func probeOnly(b Backend) Decision {
 	if len(infos) == 0 {
 		return Decision{Backend: b.Name(), Reason: "no device"}
 	}
-	i := infos[0]
-	return Decision{Backend: b.Name(), Device: i.Name, Ordinal: i.Ordinal, UUID: i.UUID, Reason: "available: " + i.Name}
+	var blocked []string
+	for _, i := range infos {
+		if i.Blocked == "" {
+			break
+		}
+		blocked = append(blocked, fmt.Sprintf("not device %d: %s", i.Ordinal, i.Blocked))
+	}
+	if len(blocked) == len(infos) {
+		return Decision{Backend: b.Name(), Reason: strings.Join(blocked, "; ")}
+	}
+	i := infos[len(blocked)]
+	return Decision{Backend: b.Name(), Skipped: blocked, Device: i.Name, Ordinal: i.Ordinal, UUID: i.UUID, Reason: "available: " + i.Name}
 }
 
 func openExact(b Backend, ordinal int, opts []Option) (Device, []Decision, error) {
@@ -139,7 +149,7 @@ func openFirst(b Backend, opts []Option) (Device, Decision, error) {
 		dec.Reason = reason(b, err)
 		return nil, dec, err
 	}
-	var first error
+	var refused devicesError
 	for _, i := range infos {
 		if i.Blocked != "" {
 			err = &UnavailableError{Backend: b.Name(), Reason: fmt.Sprintf("device %d: %s", i.Ordinal, i.Blocked)}
@@ -154,17 +164,29 @@ func openFirst(b Backend, opts []Option) (Device, Decision, error) {
 				return d, dec, nil
 			}
 		}
-		if first == nil {
-			first = err
-		}
+		refused = append(refused, err)
 		dec.Skipped = append(dec.Skipped, fmt.Sprintf("not device %d: %s", i.Ordinal, reason(b, err)))
 	}
-	dec.Reason = reason(b, first)
-	if len(dec.Skipped) == 1 {
-		dec.Skipped = nil
+	if len(refused) == 1 {
+		dec.Reason, dec.Skipped = reason(b, refused[0]), nil
+		return nil, dec, refused[0]
 	}
-	return nil, dec, first
+	dec.Reason = fmt.Sprintf("none of %d devices opens", len(infos))
+	return nil, dec, refused
 }
+
+// devicesError is why none of a backend's devices opens: their errors in order.
+type devicesError []error
+
+func (e devicesError) Error() string {
+	var s []string
+	for _, err := range e {
+		s = append(s, err.Error())
+	}
+	return strings.Join(s, "; ")
+}
+
+func (e devicesError) Unwrap() []error { return e }
 
 // reason is the error's text without the backend's own prefix, which the line already has.
 func reason(b Backend, err error) string {

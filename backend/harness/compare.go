@@ -59,12 +59,12 @@ func (o *Operands) Compare(e *Expected) (Result, error) {
 		if op.Mode == kernel.In {
 			continue
 		}
-		at := v.Off
+		whole := *v
+		whole.Buf = &image{raw}
 		if o.slots[i].initial == nil {
-			at = 0
+			whole.Off = 0
 		}
-		got := make([]float64, v.Elements())
-		kernel.Decode(v.DType, got, raw[at:at+v.Bytes()])
+		got := kernel.NewRef(o.Kernel, images{}).Read(&whole)
 		if err := o.compareField(op.Name, got, &e.outputs[i], &res); err != nil {
 			return res, err
 		}

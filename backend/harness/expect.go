@@ -20,6 +20,14 @@ type expectedOutput struct {
 	check []bool    // of an index: whether its margin decides; nil = all
 }
 
+// Output is what is expected of an operand, row-major: values as stored, the largest
+// differences allowed (nil: none), and of an index whether its margin decides (nil: it
+// always does). All are nil for inputs and absent outputs.
+func (e *Expected) Output(operand int) (want, limit []float64, decided []bool) {
+	o := &e.outputs[operand]
+	return o.want, o.limit, o.check
+}
+
 // Expect runs the reference on copies of the operands.
 func (o *Operands) Expect() (*Expected, error) {
 	return expect(o.Kernel, o.Instance, o.host, &o.Call)

@@ -100,8 +100,10 @@ func (o *Operands) dims() (map[string][]int64, error) {
 		}
 		ragged, segments := axes[op.OffsetsOf], axes[op.Axes[0].Axis]
 		l, ok := o.Case.Lens[ragged]
-		if !ok {
-			l = lengths(d[segments], o.Seed, ragged)
+		if n, sized := d[segments]; !ok && sized {
+			l = lengths(n, o.Seed, ragged)
+		} else if !ok {
+			return nil, fmt.Errorf("axis %s has no size, and axis %s no segment lengths", segments, ragged)
 		}
 		if n, ok := d[segments]; ok && n != int64(len(l)) {
 			return nil, fmt.Errorf("axis %s is %d but has %d segment lengths", segments, n, len(l))

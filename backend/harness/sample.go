@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -65,17 +66,25 @@ func (o *Operands) work() float64 {
 	return math.Max(c.FLOP/2+20*c.Special, (c.Read+c.Write)/4)
 }
 
-// pick draws indices: both ends, then others without repetition, ascending.
+// pick draws indices without repetition, ascending: both ends, then while they fit both
+// sides of the powers of two, where tiles end, then others.
 func (o *Operands) pick(n, take int64) []int64 {
 	r := random(o.Seed, "sample")
 	seen := map[int64]bool{}
-	for _, i := range []int64{0, 1, n - 2, n - 1} {
-		if i >= 0 && i < n {
+	add := func(i int64) {
+		if i >= 0 && i < n && int64(len(seen)) < take {
 			seen[i] = true
 		}
 	}
+	for _, i := range []int64{0, n - 1, 1, n - 2} {
+		add(i)
+	}
+	for edge := int64(16); edge < n && edge <= 1<<10; edge *= 2 {
+		add(edge - 1)
+		add(edge)
+	}
 	for int64(len(seen)) < take {
-		seen[r.Int64N(n)] = true
+		add(r.Int64N(n))
 	}
 	out := make([]int64, 0, len(seen))
 	for i := range seen {
@@ -161,11 +170,18 @@ func (s *Subset) gather(i int, v *backend.View, d int, starts, lens []int64) {
 		outer *= v.Dims[j]
 	}
 	raw, dim := v.Buf.(*image).b, v.Dims[d]
-	stride := inner // between steps of axis d; only the first axis can be strided
-	if d == 0 && v.Stride != 0 {
-		stride = v.Stride * size
+	// base is where index r of axis d begins inside block x of the axes before it; only the
+	// first axis can be strided.
+	base := func(x, r int64) int64 {
+		switch {
+		case v.Stride == 0:
+			return x*dim*inner + r*inner
+		case d == 0:
+			return r * v.Stride * size
+		}
+		per := outer / v.Dims[0] // blocks in one row
+		return x/per*v.Stride*size + x%per*dim*inner + r*inner
 	}
-	var m []byte
 	var total int64
 	for k := range starts {
 		if lens == nil {
@@ -174,7 +190,7 @@ func (s *Subset) gather(i int, v *backend.View, d int, starts, lens []int64) {
 			total += lens[k]
 		}
 	}
-	m = make([]byte, 0, outer*total*inner)
+	m := make([]byte, 0, outer*total*inner)
 	for x := range outer {
 		for k, at := range starts {
 			n := int64(1)
@@ -182,15 +198,12 @@ func (s *Subset) gather(i int, v *backend.View, d int, starts, lens []int64) {
 				n = lens[k]
 			}
 			for r := at; r < at+n; r++ {
-				base := x*dim*inner + r*stride
-				m = append(m, raw[base:base+inner]...)
+				from := base(x, r)
+				m = append(m, raw[from:from+inner]...)
 			}
 		}
 	}
-	v.Buf, v.Off, v.Dims[d] = &image{m}, 0, total
-	if d == 0 {
-		v.Stride = 0
-	}
+	v.Buf, v.Off, v.Dims[d], v.Stride = &image{m}, 0, total, 0
 }
 
 // compare holds the parent's device outputs at the chosen indices against the reference
@@ -238,13 +251,14 @@ func (s *Subset) Upload(st backend.Stream) (*Operands, error) {
 		raw := v.Buf.(*image).b
 		placed, err := o.place(i, &op, *v, raw)
 		if err != nil {
-			o.Free()
-			return nil, err
+			return nil, errors.Join(err, o.Free())
 		}
 		v.Buf, v.Off = placed.Buf, placed.Off
 	}
-	_, err := o.Kernel.Resolve(o.Args, &o.Call)
-	return o, err
+	if _, err := o.Kernel.Resolve(o.Args, &o.Call); err != nil {
+		return nil, errors.Join(err, o.Free())
+	}
+	return o, nil
 }
 
 // OutputsAt gathers the chosen indices of the parent's outputs, raw, by operand name.

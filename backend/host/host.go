@@ -9,6 +9,7 @@ import (
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernel"
 	"github.com/likbench/likbench/internal/meter"
+	"github.com/likbench/likbench/internal/sysmem"
 )
 
 // rank puts the reference behind every other backend in auto.
@@ -56,9 +57,18 @@ func (Backend) Open(ordinal int, opts ...backend.Option) (backend.Device, error)
 // source is Go memory.
 type source struct{}
 
+// askFirst is the size from which an allocation asks the system what is free: the
+// question costs about as much as clearing this much.
+const askFirst = 16 << 20
+
 func (source) Allocate(n int64) ([]byte, error) {
 	if n > 1<<46 {
 		return nil, backend.ErrTooLarge // beyond any address space: make would panic
+	}
+	if n >= askFirst {
+		if free := sysmem.Available(); free > 0 && n > free {
+			return nil, backend.ErrOutOfMemory
+		}
 	}
 	return make([]byte, n), nil
 }

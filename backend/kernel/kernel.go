@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"sort"
@@ -249,13 +250,28 @@ func (k *Kernel[A]) SetAttr(args any, name string, value any) error {
 		}
 		f := reflect.ValueOf(args).Elem().FieldByName(name)
 		v := reflect.ValueOf(value)
-		if !v.CanConvert(f.Type()) || (v.Kind() == reflect.Bool) != (f.Kind() == reflect.Bool) {
-			return &backend.ArgumentError{Kernel: k.spec.Name, Operand: name, Why: fmt.Sprintf("attribute of type %s, want %s", v.Type(), f.Type())}
+		if !fits(v, f) {
+			return &backend.ArgumentError{Kernel: k.spec.Name, Operand: name, Why: fmt.Sprintf("attribute is %v of type %T, want %s", value, value, f.Type())}
 		}
 		f.Set(v.Convert(f.Type()))
 		return nil
 	}
 	return &backend.ArgumentError{Kernel: k.spec.Name, Operand: name, Why: "no such attribute"}
+}
+
+// fits reports whether converting v to the type of field f keeps its value.
+func fits(v, f reflect.Value) bool {
+	switch {
+	case !v.IsValid():
+		return false
+	case f.Kind() == reflect.Bool:
+		return v.Kind() == reflect.Bool
+	case v.CanInt():
+		return f.CanFloat() || f.CanInt() || v.Int() >= 0 && !f.OverflowUint(uint64(v.Int()))
+	case v.CanUint():
+		return f.CanFloat() || f.CanInt() && v.Uint() <= math.MaxInt64 || f.CanUint() && !f.OverflowUint(v.Uint())
+	}
+	return v.CanFloat() && f.CanFloat()
 }
 
 // Reference runs the float64 reference.

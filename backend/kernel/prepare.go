@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"sort"
+	"strings"
 	"sync"
 
 	"github.com/likbench/likbench/backend"
@@ -123,7 +124,7 @@ func (k *Kernel[A]) Prepare(s backend.Stream, largest *A, opts ...Option) (*Prep
 func (p *Prepared[A]) choose(variant string) error {
 	dev := p.s.Device()
 	be := dev.Backend()
-	why := error(&backend.UnsupportedError{Backend: be.Name(), Kernel: p.instance, Variant: variant, Reason: "not compiled in"})
+	var refused []error
 	bs := be.Bindings()
 	for i := range bs {
 		b := &bs[i]
@@ -141,9 +142,29 @@ func (p *Prepared[A]) choose(variant string) error {
 		if !errors.Is(err, backend.ErrUnsupported) {
 			return err
 		}
-		why = err
+		refused = append(refused, err)
 	}
-	return why
+	return unsupported(be.Name(), p.instance, variant, refused)
+}
+
+// unsupported is the one error for a kernel that no variant takes, with every reason.
+func unsupported(name, instance, variant string, refused []error) error {
+	switch len(refused) {
+	case 0:
+		return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant, Reason: "not compiled in"}
+	case 1:
+		return refused[0]
+	}
+	var reasons []string
+	for _, err := range refused {
+		var u *backend.UnsupportedError
+		if errors.As(err, &u) {
+			reasons = append(reasons, u.Variant+": "+u.Reason)
+		} else {
+			reasons = append(reasons, err.Error())
+		}
+	}
+	return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant, Reason: strings.Join(reasons, "; ")}
 }
 
 // sameDevice refuses operands of another device.

@@ -16,7 +16,7 @@ type Memory interface {
 }
 
 // Ref gives a float64 reference access to operands of any dtype. The first failure is
-// kept; later accesses give empty slices.
+// kept; later accesses give zeros and store nothing.
 type Ref struct {
 	mem     Memory
 	abs     bool
@@ -73,10 +73,10 @@ func (r *Ref) fail(err error) {
 
 // Read returns the elements of v, dense and row-major, or nil for an absent view.
 func (r *Ref) Read(v *backend.View) []float64 {
-	x := make([]float64, v.Elements())
 	if v.Absent() {
 		return nil
 	}
+	x := make([]float64, v.Elements())
 	r.rows(v, func(raw []byte, at, n int64) { codecOf(v.DType).Decode64(x[at:at+n], raw) })
 	if r.abs && v.DType.Float() {
 		for i := range x {
@@ -163,7 +163,6 @@ func eachRow(v *backend.View, raw []byte, each func(raw []byte, at, n int64)) {
 	}
 }
 
-// codecs has every DType: tested.
 var codecs = [...]*num.Codec{backend.F64: num.F64, backend.F32: num.F32, backend.F16: num.F16, backend.BF16: num.BF16,
 	backend.F8E4M3: num.F8E4M3, backend.F8E5M2: num.F8E5M2, backend.I8: num.I8, backend.U8: num.U8, backend.I32: num.I32, backend.I64: num.I64}
 

@@ -37,7 +37,7 @@ func (k *Kernel[A]) resolve(a *A, c *backend.Call) (string, error) {
 	if err := k.resolveOffsets(a, c); err != nil {
 		return "", err
 	}
-	for i := range k.axes {
+	for i := range c.Axes {
 		c.Axes[i] = max(c.Axes[i], 0) // an axis of absent operands only
 	}
 	if err := k.resolveAliases(c); err != nil {
@@ -79,6 +79,9 @@ func (k *Kernel[A]) wrong(i int, axis, why string, want, got int64) error {
 
 func (k *Kernel[A]) resolveOperand(a *A, i int, c *backend.Call) error {
 	o, v := &k.operands[i], &c.Operands[i]
+	if v.DType.Size() == 0 {
+		return k.wrong(i, "", "dtype "+v.DType.String()+" is no element type", 0, 0)
+	}
 	if o.TypeVar >= 0 && !o.Acc && c.Types[o.TypeVar] == backend.Invalid {
 		c.Types[o.TypeVar] = v.DType
 	}
@@ -88,7 +91,7 @@ func (k *Kernel[A]) resolveOperand(a *A, i int, c *backend.Call) error {
 	if int(v.Rank) != len(o.Axes) {
 		return k.wrong(i, "", "rank", int64(len(o.Axes)), int64(v.Rank))
 	}
-	n := int64(1) // elements; kept from overflowing
+	n := int64(1) // elements, empty axes counted as one, so that no product of axes overflows
 	for j, r := range o.Axes {
 		d := v.Dims[j] - r.Plus
 		if d < 0 {
@@ -100,9 +103,9 @@ func (k *Kernel[A]) resolveOperand(a *A, i int, c *backend.Call) error {
 			return k.wrong(i, k.axes[r.Axis], "sizes differ between operands", have, d)
 		}
 		if v.Dims[j] > 0 && n > math.MaxInt64/8/v.Dims[j] {
-			return k.wrong(i, k.axes[r.Axis], "too many elements", math.MaxInt64/8, d)
+			return k.wrong(i, k.axes[r.Axis], "too many elements", math.MaxInt64/8/n, d)
 		}
-		n *= v.Dims[j]
+		n *= max(v.Dims[j], 1)
 	}
 	return k.resolveRange(i, v)
 }
@@ -123,8 +126,8 @@ func (k *Kernel[A]) resolveRange(i int, v *backend.View) error {
 	if size := v.DType.Size(); v.Off < 0 || v.Off%size != 0 {
 		return k.wrong(i, "", "byte offset is negative or no multiple of the element size", size, v.Off)
 	}
-	if end := v.Off + v.Bytes(); end > v.Buf.Len() {
-		return k.wrong(i, "", "past the end of its buffer", v.Buf.Len(), end)
+	if have, n := v.Buf.Len(), v.Bytes(); v.Off > have || n > have-v.Off { // off + n may overflow
+		return k.wrong(i, "", "past the end of its buffer", max(have-v.Off, 0), n)
 	}
 	return nil
 }
@@ -139,8 +142,11 @@ func (k *Kernel[A]) resolveOffsets(a *A, c *backend.Call) error {
 		if !off.checked {
 			return k.wrong(i, "", "offsets not made by NewOffsets or DeviceOffsets", 0, 0)
 		}
-		if off.N != off.View.Dims[0]-1 || off.Max > off.Total || off.Total < 0 {
+		if off.N != off.View.Dims[0]-1 {
 			return k.wrong(i, "", "offsets changed after they were checked", off.N, off.View.Dims[0]-1)
+		}
+		if off.Total < 0 || off.Max < 0 || off.Max > off.Total {
+			return k.wrong(i, "", "longest segment and total of the offsets do not fit each other", off.Total, off.Max)
 		}
 		// Rows past the last offset are spare capacity, so that a captured graph can replay shorter inputs.
 		if t := c.Axes[o.OffsetsOf]; t < 0 {
@@ -156,13 +162,13 @@ func (k *Kernel[A]) resolveOffsets(a *A, c *backend.Call) error {
 func (k *Kernel[A]) resolveAliases(c *backend.Call) error {
 	for i := range k.operands {
 		p := &c.Operands[i]
-		if k.operands[i].Mode == In || p.Absent() {
+		if k.operands[i].Mode == In || p.Absent() || p.Bytes() == 0 {
 			continue
 		}
 		pe := p.Off + p.Bytes()
 		for j := range k.operands {
 			q := &c.Operands[j]
-			if i == j || q.Buf != p.Buf || q.Absent() {
+			if i == j || q.Buf != p.Buf || q.Bytes() == 0 {
 				continue
 			}
 			qe := q.Off + q.Bytes()

@@ -7,8 +7,9 @@ import (
 )
 
 // The status word of a stream is one 64-bit word on the device; 0 means no data error.
-// Bodies combine their faults with an atomic maximum, so the lowest index of the highest
-// code wins whatever the order of threads:
+// Bodies combine their faults with an atomic maximum, so which one is reported does not
+// depend on the order of threads: the highest code, then operand, then tag, then the lowest
+// index. An index of 2^40-1 stands for itself and everything beyond:
 //
 //	code<<60 | operand<<54 | tag<<40 | (2^40-1 - min(index, 2^40-1))
 //
@@ -34,7 +35,7 @@ func StatusTag(word uint64) int { return int(word>>40) & MaxTag }
 
 // StatusError is the *ArgumentError that a non-zero status word of a kernel stands for.
 func StatusError(k Info, word uint64) error {
-	code, operand, index := int(word>>60), int(word>>54)&63, int64(indexMask-word&indexMask)
+	code, operand, index := int(word>>60), int(word>>54)&63, int64(indexMask-(word&indexMask))
 	e := &backend.ArgumentError{Kernel: k.Name(), Axis: "element", Got: index, Why: fmt.Sprintf("data error %d", code)}
 	if ops := k.Operands(); operand < len(ops) {
 		e.Operand = ops[operand].Name

@@ -85,8 +85,11 @@ func parseLayout(t reflect.Type, vars []string) (layout, error) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		w := strings.Fields(f.Tag.Get("kernel"))
-		if len(w) == 0 {
+		switch {
+		case len(w) == 0:
 			return l, fmt.Errorf("%s: no kernel tag", f.Name)
+		case !f.IsExported():
+			return l, fmt.Errorf("%s: not exported", f.Name)
 		}
 		var err error
 		if w[0] == "attr" {
@@ -103,7 +106,32 @@ func parseLayout(t reflect.Type, vars []string) (layout, error) {
 		return l, fmt.Errorf("%d axes, %d operands, %d attributes, %d type variables: more than a call holds",
 			len(l.axes), len(l.operands), len(l.attrs), len(vars))
 	}
+	if err := l.checkReferences(vars); err != nil {
+		return l, err
+	}
 	return l, l.checkNames()
+}
+
+// checkReferences looks for axes and type variables that nothing gives a value.
+func (l *layout) checkReferences(vars []string) error {
+	for i := range l.operands {
+		o := &l.operands[i]
+		sized := func(p Operand) bool {
+			return slices.ContainsFunc(p.Axes, func(r AxisRef) bool { return r.Axis == o.CountOf })
+		}
+		if o.CountOf >= 0 && !slices.ContainsFunc(l.operands, sized) {
+			return fmt.Errorf("%s: count of axis %q, which no operand has", o.Name, l.axes[o.CountOf])
+		}
+		if o.Acc && !slices.ContainsFunc(l.operands[:i], func(p Operand) bool { return p.TypeVar == o.TypeVar && !p.Acc && !p.Optional }) {
+			return fmt.Errorf("%s: acc(%s) before a required operand of type %s", o.Name, vars[o.TypeVar], vars[o.TypeVar])
+		}
+	}
+	for j, v := range vars {
+		if !slices.ContainsFunc(l.operands, func(p Operand) bool { return p.TypeVar == j && !p.Acc && (j > 0 || !p.Optional) }) {
+			return fmt.Errorf("type variable %s: no operand has it", v)
+		}
+	}
+	return nil
 }
 
 func (l *layout) addAttr(f reflect.StructField) error {
@@ -139,6 +167,9 @@ func (l *layout) addOperand(f reflect.StructField, w, vars []string) error {
 			if n, ok := strings.CutSuffix(a, "+1"); ok {
 				a, r.Plus = n, 1
 			}
+			if !axisName(a) {
+				return fmt.Errorf("axis %q", a)
+			}
 			r.Axis = l.axis(a)
 			o.Axes = append(o.Axes, r)
 		}
@@ -151,6 +182,14 @@ func (l *layout) addOperand(f reflect.StructField, w, vars []string) error {
 			return err
 		}
 	}
+	switch {
+	case o.Alias >= 0 && o.Mode != Out:
+		return fmt.Errorf("alias is for outputs")
+	case o.Strided && len(o.Axes) < 2:
+		return fmt.Errorf("strided needs rows: at least two axes")
+	case o.CountOf >= 0 && (o.DType != backend.I64 || o.Mode != In):
+		return fmt.Errorf("a count is an input of type i64")
+	}
 	if o.IsOffsets != (o.OffsetsOf >= 0) || o.IsOffsets && (o.DType != backend.I64 || len(o.Axes) != 1 || o.Axes[0].Plus != 1) {
 		return fmt.Errorf("offsets are a field of type Offsets with tag \"i64 n+1 offsets=axis\"")
 	}
@@ -160,7 +199,12 @@ func (l *layout) addOperand(f reflect.StructField, w, vars []string) error {
 
 func (o *Operand) parseType(s string, vars []string) error {
 	if in, ok := strings.CutPrefix(s, "acc("); ok {
-		o.Acc, s = true, strings.TrimSuffix(in, ")")
+		v, closed := strings.CutSuffix(in, ")")
+		if o.TypeVar = slices.Index(vars, v); o.TypeVar < 0 || !closed {
+			return fmt.Errorf("dtype %q: acc takes a type variable", s)
+		}
+		o.Acc = true
+		return nil
 	}
 	if o.DType = backend.ParseDType(s); o.DType == backend.Invalid {
 		if o.TypeVar = slices.Index(vars, s); o.TypeVar < 0 {
@@ -171,7 +215,13 @@ func (o *Operand) parseType(s string, vars []string) error {
 }
 
 func (l *layout) option(o *Operand, x string) error {
-	key, val, _ := strings.Cut(x, "=")
+	key, val, valued := strings.Cut(x, "=")
+	switch {
+	case (key == "offsets" || key == "count") && !axisName(val):
+		return fmt.Errorf("option %q: axis %q", x, val)
+	case (key == "opt" || key == "strided") && valued:
+		return fmt.Errorf("option %q takes no value", x)
+	}
 	switch key {
 	case "opt":
 		o.Optional = true
@@ -190,6 +240,16 @@ func (l *layout) option(o *Operand, x string) error {
 		return fmt.Errorf("option %q", x)
 	}
 	return nil
+}
+
+// axisName reports whether an axis can stand in generated C: a lower snake case name.
+func axisName(s string) bool {
+	for i, c := range s {
+		if (c < 'a' || c > 'z') && (i == 0 || c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func (l *layout) axis(name string) int {

@@ -211,11 +211,12 @@ func f() {
 	g.File(t, "tokenizer", "strings.json")
 }`)
 	write("p/b_test.go", `package p; func f() { golden.File(t, "no", "import") }`)
+	write("r/shared.go", `package r; import "github.com/likbench/likbench/internal/golden"; var c = golden.Claim{Area: "b", Op: "sub"}`)
 	write("testdata/c_test.go", `not go`)
 	found, err := Scan(dir)
 	require.NoError(t, err)
 	require.Equal(t, Covered{
-		Claims: []Claim{{Area: "a", Op: "add", When: []string{"x=1"}, Arrays: []string{"x", "y"}}},
+		Claims: []Claim{{Area: "a", Op: "add", When: []string{"x=1"}, Arrays: []string{"x", "y"}}, {Area: "b", Op: "sub"}},
 		Files:  []string{"tokenizer/strings.json"},
 	}, found)
 

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -23,8 +24,8 @@ type Covered struct {
 	Files  []string // "area/name" of the files read through File
 }
 
-// Scan collects every [Claim] literal and every call of [File] in the test files
-// below module. A claim that is not a literal of constant strings is an error that
+// Scan collects every [Claim] literal and every call of [File] in the Go files below
+// module that import this package: test files, and packages that only tests import. A claim that is not a literal of constant strings is an error that
 // names its position.
 func Scan(module string) (Covered, error) {
 	var found Covered
@@ -40,7 +41,7 @@ func Scan(module string) (Covered, error) {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
 		return found.scanFile(name)
@@ -52,8 +53,15 @@ func Scan(module string) (Covered, error) {
 }
 
 func (v *Covered) scanFile(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(text, []byte(importPath)) {
+		return nil // not worth parsing
+	}
 	positions := token.NewFileSet()
-	file, err := parser.ParseFile(positions, name, nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(positions, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
