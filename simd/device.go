@@ -24,7 +24,8 @@ type device struct {
 
 	mu        sync.Mutex
 	programs  map[[2]string]*program
-	started   bool // workers are running
+	started   bool           // workers are running
+	crew      sync.WaitGroup // the workers
 	closed    atomic.Bool
 	capturing atomic.Int32 // streams that record a graph
 	flush     []byte       // FlushCaches
@@ -96,23 +97,27 @@ func (d *device) Load(instance, variant string) (backend.Program, error) {
 	return nil, &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant, Reason: "not compiled in"}
 }
 
-// Close stops the workers. Buffers still live are listed in the error; they stay
-// readable, since they are Go memory.
+// Close stops the workers and returns when they have left. Buffers still live are listed
+// in the error; they stay readable, since they are Go memory.
 func (d *device) Close() error {
-	if d.closed.Swap(true) {
+	d.mu.Lock()
+	was := d.closed.Swap(true)
+	d.mu.Unlock()
+	if was {
 		return closed("device")
 	}
 	close(d.done)
+	d.crew.Wait()
 	return d.memory.Leak()
 }
 
 // help asks up to n workers to join j, and starts them at the first call.
 func (d *device) help(j *job, n int) {
 	d.mu.Lock()
-	if !d.started {
+	if !d.started && !d.closed.Load() {
 		d.started = true
 		for w := 1; w < d.workers; w++ {
-			go d.work(w)
+			d.crew.Go(func() { d.work(w) })
 		}
 	}
 	d.mu.Unlock()
