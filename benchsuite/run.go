@@ -228,21 +228,17 @@ func (r *runner) time(ctx context.Context, p kernel.Launcher, row *Row, sets []*
 		return err
 	}
 	row.Wall = Summarize(wall)
-	dev, err := r.deviceTimer(row.Wall.Median).run(ctx, r.t.deviceOp(r.stream, launch))
+	if row.Wall.Median >= float64(longOp.Nanoseconds()) {
+		row.DeviceNS = row.Wall
+		return nil
+	}
+	batch := int(float64(r.t.budget.Nanoseconds()) / row.Wall.Median / (2 * minRepeats))
+	dev, err := r.t.run(ctx, r.t.deviceOp(r.stream, min(max(batch, 1), backToBack), launch))
 	if err != nil {
 		return err
 	}
 	row.DeviceNS = Summarize(dev)
 	return nil
-}
-
-// deviceTimer allows for the batches between events where one operation is long already.
-func (r *runner) deviceTimer(wall float64) *timer {
-	t := r.t
-	if wall*backToBack*(minWarm+minRepeats) > float64(t.budget.Nanoseconds()) {
-		t.budget = 0 // the minimum of repeats
-	}
-	return &t
 }
 
 // rates turns times into rates and the share of the measured bound.

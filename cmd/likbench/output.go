@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/google/renameio/v2/maybe"
 
@@ -54,31 +57,51 @@ func (o *output) write(r *benchsuite.Report) error {
 	return nil
 }
 
-// table prints rows as they come.
+// table prints rows as they come; variants that the device does not run follow at the end.
 type table struct {
 	w      io.Writer
 	report *benchsuite.Report
 	began  bool
+	notRun map[string][]string // by reason
 }
 
 func (t *table) row(r benchsuite.Row) {
+	if r.Status == benchsuite.Unsupported {
+		if t.notRun == nil {
+			t.notRun = map[string][]string{}
+		}
+		why := r.Reason[strings.LastIndex(r.Reason, "unsupported: ")+len("unsupported: "):]
+		t.notRun[why] = append(t.notRun[why], r.Kernel+"/"+r.Variant)
+		return
+	}
 	if !t.began {
 		t.began = true
 		fmt.Fprintln(t.w, "\nceilings of this run:")
 		for _, c := range t.report.Ceilings {
 			fmt.Fprintf(t.w, "  %-12s %14s  %s\n", c.Name, c.Text(), c.Note)
 		}
-		fmt.Fprintf(t.w, "\n%-32s %-16s %-13s %9s %8s %9s %9s %8s %6s %s\n", "kernel", "case", "variant", "ms", "± iqr", "wall ms", "GFLOP/s", "GB/s", "share", "bound by")
+		fmt.Fprintf(t.w, "\n%-34s %-16s %-13s %9s %8s %9s %9s %8s %6s %s\n", "kernel", "case", "variant", "ms", "± iqr", "wall ms", "GFLOP/s", "GB/s", "share", "bound by")
 	}
 	mark := " "
 	if r.Chosen {
 		mark = "*"
 	}
 	if r.Status != benchsuite.OK {
-		fmt.Fprintf(t.w, "%-32s %-16s %-12s%s %s: %s\n", r.Kernel, r.Case, r.Variant, mark, r.Status, r.Reason)
+		fmt.Fprintf(t.w, "%-34s %-16s %-12s%s %s: %s\n", r.Kernel, r.Case, r.Variant, mark, r.Status, r.Reason)
 		return
 	}
-	fmt.Fprintf(t.w, "%-32s %-16s %-12s%s %9s %8s %9s %9.1f %8.1f %5.0f%% %s\n", r.Kernel, r.Case, r.Variant, mark,
+	fmt.Fprintf(t.w, "%-34s %-16s %-12s%s %9s %8s %9s %9.1f %8.1f %5.0f%% %s\n", r.Kernel, r.Case, r.Variant, mark,
 		benchsuite.Milliseconds(r.DeviceNS.Median), benchsuite.Milliseconds(r.DeviceNS.IQR), benchsuite.Milliseconds(r.Wall.Median),
 		r.GFLOPS, r.GBS, 100*r.Share, r.BoundBy)
+}
+
+// end lists what did not run and why.
+func (t *table) end() {
+	if len(t.notRun) == 0 {
+		return
+	}
+	fmt.Fprintln(t.w, "\nnot run:")
+	for _, why := range slices.Sorted(maps.Keys(t.notRun)) {
+		fmt.Fprintf(t.w, "  %s: %s\n", why, strings.Join(t.notRun[why], ", "))
+	}
 }

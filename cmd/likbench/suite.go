@@ -45,9 +45,9 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	bar := newProgress(stderr)
 	defer bar.close()
 	cfg := benchsuite.Config{Device: dev, Selection: o.selection, Progress: bar.update}
+	rows := &table{w: stdout, report: report}
 	if !o.json {
-		t := &table{w: stdout, report: report}
-		cfg.Row = t.row
+		cfg.Row = rows.row
 	}
 	if !o.noData && o.selection.Only == nil {
 		bar.update(0, 1, "collection")
@@ -62,6 +62,7 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 		return err
 	}
 	bar.close()
+	rows.end()
 	report.Seconds = time.Since(start).Seconds()
 	return finish(o, report, out, stdout)
 }
