@@ -30,6 +30,18 @@ static thread_local void (*body_)();
 
 static const size_t stackBytes = 64 << 10;
 
+// stacks returns room for n fibers, kept between launches: launches of one library do not overlap.
+static char *stacks(unsigned n) {
+  static char *kept;
+  static unsigned have;
+  if (n > have) {
+    if (kept) munmap(kept, stackBytes * have);
+    kept = (char *)mmap(0, stackBytes * n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    have = n;
+  }
+  return kept;
+}
+
 void yield() { msl_switch(&cur->sp, st->scheduler); }
 void groupBarrier() { cur->wait = Group; st->arrived++; yield(); }
 void simdBarrier() {
@@ -152,7 +164,7 @@ void run(Launch *launch, void (*body)()) {
   unsigned simds = (s.n + width - 1) / width;
   s.fibers = (Fiber *)calloc(s.n, sizeof(Fiber));
   SimdGroup *simd = (SimdGroup *)aligned_alloc(64, (simds * sizeof(SimdGroup) + 63) / 64 * 64);
-  char *stacks = (char *)mmap(0, stackBytes * s.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *room = stacks(s.n);
   s.dynamic = (char *)aligned_alloc(64, (launch->dynamic + 64) / 64 * 64);
   unsigned *perm = (unsigned *)calloc(s.n, sizeof(unsigned));
   for (unsigned i = 0; i < s.n; i++) perm[i] = launch->order == 1 ? s.n - 1 - i : i;
@@ -162,11 +174,10 @@ void run(Launch *launch, void (*body)()) {
   uint64_t groups = (uint64_t)launch->groups[0] * launch->groups[1] * launch->groups[2];
   for (uint64_t k = 0; k < groups && !launch->err; k++) {
     uint64_t g = launch->order == 0 ? k : groups - 1 - k; // groups promise no order either
-    startGroup(s, simd, stacks, {(unsigned)(g % launch->groups[0]), (unsigned)(g / launch->groups[0] % launch->groups[1]),
+    startGroup(s, simd, room, {(unsigned)(g % launch->groups[0]), (unsigned)(g / launch->groups[0] % launch->groups[1]),
                                  (unsigned)(g / launch->groups[0] / launch->groups[1])});
     runGroup(s, simd, perm, rng);
   }
-  munmap(stacks, stackBytes * s.n);
   free(s.fibers);
   free(simd);
   free(s.dynamic);
