@@ -57,3 +57,17 @@ static inline uint group_sum(uint v, lanes l, threadgroup uint *part) {
   for (uint g = 0; g < l.groups; g++) s += part[g];
   return s;
 }
+
+// group_prefix gives each thread the sum of v over the threads before it, and all of them the total.
+static inline uint group_prefix(uint v, lanes l, threadgroup uint *part, thread uint &total) {
+  uint before = simd_prefix_exclusive_sum(v), all = simd_sum(v);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = all;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  total = 0;
+  for (uint g = 0; g < l.groups; g++) {
+    if (g < l.group) before += part[g];
+    total += part[g];
+  }
+  return before;
+}
