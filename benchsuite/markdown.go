@@ -6,6 +6,7 @@ import (
 	"math"
 	"sort"
 	"strings"
+	"time"
 )
 
 // Milliseconds prints nanoseconds with three significant digits.
@@ -39,6 +40,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	if r.Cancelled {
 		b.WriteString("\n**The run was cancelled: rows are missing.**\n")
 	}
+	fmt.Fprintf(&b, "\nThe clock was seen to take steps of %v.\n", time.Duration(r.Clock))
 	b.WriteString("\n## Ceilings measured in this run\n\n| limit | value | how |\n| --- | --- | --- |\n")
 	for _, c := range r.Ceilings {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.Name, c.Text(), cell(c.Note))
@@ -69,9 +71,13 @@ func (r *Row) markdown(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s%s | %s: %s | | | | | | | | | |\n", r.Kernel, r.Case, r.Variant, mark, r.Status, cell(r.Reason))
 		return
 	}
-	fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s | %s | %.1f | %.1f | %s | %s | %s | %.2f | %.1f |\n", r.Kernel, r.Case, r.Variant, mark,
+	shared := ""
+	if r.Shared {
+		shared = " shared"
+	}
+	fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s | %s | %.1f | %.1f | %s | %s | %s | %.2f | %.1f%s |\n", r.Kernel, r.Case, r.Variant, mark,
 		Milliseconds(r.DeviceNS.Median), Milliseconds(r.DeviceNS.IQR), Milliseconds(r.Wall.Median), r.GFLOPS, r.GBS,
-		Milliseconds(r.BoundNS), r.BoundBy, percent(r.Share), r.ErrorOf, r.PeakMB)
+		Milliseconds(r.BoundNS), r.BoundBy, percent(r.Share), r.ErrorOf, r.PeakMB, shared)
 }
 
 // Text prints the value with a unit prefix.

@@ -75,7 +75,6 @@ type Row struct {
 	Chosen   bool             `json:"chosen"` // what a launch without a variant takes
 	Status   string           `json:"status"`
 	Reason   string           `json:"reason,omitempty"`
-	Fallback bool             `json:"fallback,omitempty"`
 	Wall     Spread           `json:"wall_ns"`   // launch and Sync, each
 	DeviceNS Spread           `json:"device_ns"` // back to back, by the device's clock
 	GFLOPS   float64          `json:"gflops"`    // of DeviceNS
@@ -84,8 +83,9 @@ type Row struct {
 	BoundBy  string           `json:"bound_by,omitempty"`
 	Share    float64          `json:"share"` // BoundNS over DeviceNS
 	ErrorOf  float64          `json:"error_of_limit"`
-	PeakMB   float64          `json:"peak_mb"` // operands and scratch of this variant
-	Sets     int              `json:"sets"`    // operand sets rotated
+	PeakMB   float64          `json:"peak_mb"`          // operands and scratch of this variant
+	Shared   bool             `json:"shared,omitempty"` // of the memory that the system shares with the device
+	Sets     int              `json:"sets"`             // operand sets rotated
 	Seed     uint64           `json:"seed"`
 }
 
@@ -110,8 +110,8 @@ type Collection struct {
 func NewReport(dev backend.Device, decisions []backend.Decision, flags []string) *Report {
 	i := dev.Info()
 	return &Report{Schema: Schema, Started: time.Now().UTC().Truncate(time.Second), Revision: Revision(), Go: runtime.Version(),
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Flags: flags, Decisions: decisions,
-		Device: Device{Backend: i.Backend, Name: i.Name, Ordinal: i.Ordinal, UUID: i.UUID, Driver: i.Driver, Features: i.Features,
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Flags: append([]string{}, flags...), Decisions: decisions, Ceilings: []Ceiling{}, Rows: []Row{},
+		Device: Device{Backend: i.Backend, Name: i.Name, Ordinal: i.Ordinal, UUID: i.UUID, Driver: i.Driver, Features: append([]string{}, i.Features...),
 			MemoryMB: float64(i.Memory) / 1e6, Shared: i.Shared, Units: i.Units}}
 }
 

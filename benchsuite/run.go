@@ -9,6 +9,7 @@ import (
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/harness"
 	"github.com/likbench/likbench/backend/kernel"
+	"github.com/likbench/likbench/internal/sysmem"
 )
 
 // Config is a run on one device.
@@ -45,7 +46,7 @@ func Run(ctx context.Context, cfg Config, r *Report) error {
 			r.Ceilings = append(r.Ceilings, Ceiling{c.Name, c.Unit, c.Value, c.Note})
 		}
 	}
-	run := &runner{cfg: cfg, report: r, t: timer{cfg.Clock, res, perRow(cfg.Selection, items)}}
+	run := &runner{cfg: cfg, report: r, available: sysmem.Available, t: timer{cfg.Clock, res, perRow(cfg.Selection, items)}}
 	if run.stream, err = cfg.Device.NewStream(); err != nil {
 		return err
 	}
@@ -54,6 +55,7 @@ func Run(ctx context.Context, cfg Config, r *Report) error {
 			cfg.Progress(i, len(items), items[i].Instance.Name+"/"+items[i].Case.Name)
 		}
 		if err := run.item(ctx, &items[i]); err != nil {
+			r.Cancelled = ctx.Err() != nil
 			return errors.Join(err, run.stream.Close())
 		}
 	}
@@ -68,6 +70,8 @@ type runner struct {
 	report *Report
 	stream backend.Stream
 	t      timer
+
+	available func() int64 // bytes of main memory to be had, 0 = unknown
 }
 
 func (r *runner) add(row Row) {
@@ -83,7 +87,7 @@ func (r *runner) item(ctx context.Context, it *Item) error {
 		return err
 	}
 	base := Row{Kernel: it.Instance.Name, Case: it.Case.Name, Backend: r.cfg.Device.Backend().Name(),
-		Seed: harness.Seed(it.Instance.Name+"/"+it.Case.Name) + r.cfg.Seed}
+		Shared: r.cfg.Device.Info().Shared, Seed: harness.Seed(it.Instance.Name+"/"+it.Case.Name) + r.cfg.Seed}
 	if len(it.Bindings) == 0 {
 		base.Status, base.Reason = Unsupported, "no variant is compiled in"
 		r.add(base)
@@ -113,8 +117,12 @@ func (r *runner) build(it *Item, seed uint64) ([]*harness.Operands, error) {
 	want := int64(2*cache)/max(it.Bytes, 1) + 1
 	// Small operands live in the cache of any real caller too: more than 16 sets only cost time.
 	want = min(want, 16)
-	if info.Memory > 0 {
-		want = max(min(want, info.Memory/2/max(it.Bytes, 1)), 1)
+	if room := r.room(&info); room > 0 {
+		if it.Bytes > room {
+			return nil, &backend.UnsupportedError{Backend: info.Backend, Kernel: it.Instance.Name,
+				Reason: fmt.Sprintf("operands of %s do not fit: %s may be taken", backend.FormatBytes(it.Bytes), backend.FormatBytes(room))}
+		}
+		want = min(want, room/max(it.Bytes, 1))
 	}
 	var sets []*harness.Operands
 	for i := range want {
@@ -130,6 +138,19 @@ func (r *runner) build(it *Item, seed uint64) ([]*harness.Operands, error) {
 	return sets, nil
 }
 
+// room is the bytes that operand sets may take, 0 = unknown: half the device's memory. Where
+// that is the system's, a quarter of what is available there, since each operand has an image
+// of the same size for the reference.
+func (r *runner) room(info *backend.Info) int64 {
+	if !info.Shared {
+		return info.Memory / 2
+	}
+	if free := r.available(); free > 0 {
+		return free / 4
+	}
+	return info.Memory / 4
+}
+
 func statusOf(err error) string {
 	if errors.Is(err, backend.ErrUnsupported) {
 		return Unsupported
@@ -143,7 +164,7 @@ func (r *runner) variants(ctx context.Context, it *Item, base Row, sets []*harne
 		row := base
 		row.Variant = it.Bindings[i].Variant
 		row.Chosen = row.Variant == chosen
-		if r.cfg.Selection.Quick && !row.Chosen && r.cfg.Selection.Variants == nil {
+		if r.cfg.Selection.Quick && chosen != "" && !row.Chosen && r.cfg.Selection.Variants == nil {
 			continue
 		}
 		err := r.variant(ctx, it, &row, sets)
@@ -168,6 +189,29 @@ func (r *runner) chosen(it *Item, set *harness.Operands) string {
 	return p.Variant()
 }
 
+// spoilByte makes a finite and implausible number in every float dtype.
+const spoilByte = 0xFB
+
+// spoil overwrites the outputs, so that parity does not see what an earlier variant left.
+func (r *runner) spoil(set *harness.Operands) error {
+	var piece [64 << 10]byte
+	for i := range piece {
+		piece[i] = spoilByte
+	}
+	for i, op := range set.Kernel.Operands() {
+		v := set.Kernel.View(set.Args, i)
+		if op.Mode != kernel.Out || v.Absent() {
+			continue
+		}
+		for at, n := int64(0), v.Bytes(); at < n; at += int64(len(piece)) {
+			if err := r.stream.Upload(v.Buf, v.Off+at, piece[:min(n-at, int64(len(piece)))]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // maxParity is the reference's multiply-adds per row of a default run.
 const maxParity = 2e7
 
@@ -175,6 +219,7 @@ func (r *runner) variant(ctx context.Context, it *Item, row *Row, sets []*harnes
 	var end func() int64
 	if p, ok := r.cfg.Device.(backend.PeakScoper); ok {
 		end = p.PeakScope()
+		defer end() // on failures; a second call does nothing
 	}
 	p, err := it.Kernel.PrepareAny(r.stream, sets[0].Args, kernel.WithVariant(row.Variant))
 	if err != nil {
@@ -182,6 +227,9 @@ func (r *runner) variant(ctx context.Context, it *Item, row *Row, sets []*harnes
 	}
 	defer p.Close()
 	row.Class, row.Sets = p.Class(), len(sets)
+	if err := r.spoil(sets[0]); err != nil {
+		return err
+	}
 	if err := p.LaunchAny(sets[0].Args); err != nil {
 		return err
 	}

@@ -19,6 +19,10 @@ const (
 	minWarm    = 5
 	minRepeats = 5
 	maxRepeats = 2000
+
+	// frozen is the operations after which a clock that has not moved stands still: at 50 ns
+	// each they take longer than the coarsest step.
+	frozen = 1_000_000
 )
 
 // run warms up, then samples op, which performs n operations and returns how long they
@@ -39,6 +43,9 @@ func (t *timer) run(ctx context.Context, op func(n int) (time.Duration, error)) 
 		if took < 0 {
 			return nil, fmt.Errorf("benchsuite: an operation took %v: %w", took, ErrClock)
 		}
+		if took == 0 && n >= frozen {
+			return nil, fmt.Errorf("benchsuite: %d operations take no time on a clock with steps of %v: %w", n, t.resolution, ErrClock)
+		}
 		if took < minSteps*t.resolution && n < 1<<24 {
 			n *= grow(took, minSteps*t.resolution)
 			warm = -1
@@ -47,9 +54,6 @@ func (t *timer) run(ctx context.Context, op func(n int) (time.Duration, error)) 
 		if warm >= minWarm && (t.clock.Now()-start > t.budget/5 || warm > 200) {
 			break
 		}
-	}
-	if took <= 0 {
-		return nil, fmt.Errorf("benchsuite: %d operations take no time on a clock with steps of %v: %w", n, t.resolution, ErrClock)
 	}
 	return t.sample(ctx, n, start, op)
 }
@@ -64,7 +68,7 @@ func (t *timer) sample(ctx context.Context, n int, start time.Duration, op func(
 		if err != nil {
 			return nil, err
 		}
-		if d < 0 {
+		if d <= 0 {
 			return nil, fmt.Errorf("benchsuite: an operation took %v: %w", d, ErrClock)
 		}
 		out = append(out, float64(d.Nanoseconds())/float64(n))

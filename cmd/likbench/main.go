@@ -31,7 +31,7 @@ func main() {
 
 // run executes the command line and returns the exit status. An error is printed once.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cmd := newRoot()
+	cmd := newRoot(args)
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)

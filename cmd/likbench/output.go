@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/renameio/v2/maybe"
 
@@ -65,18 +66,24 @@ type table struct {
 	notRun map[string][]string // by reason
 }
 
+// unsupportedMark ends the part of an unsupported row's reason that repeats the row.
+const unsupportedMark = "unsupported: "
+
 func (t *table) row(r benchsuite.Row) {
 	if r.Status == benchsuite.Unsupported {
 		if t.notRun == nil {
 			t.notRun = map[string][]string{}
 		}
-		why := r.Reason[strings.LastIndex(r.Reason, "unsupported: ")+len("unsupported: "):]
-		t.notRun[why] = append(t.notRun[why], r.Kernel+"/"+r.Variant)
+		why := r.Reason
+		if i := strings.LastIndex(why, unsupportedMark); i >= 0 {
+			why = why[i+len(unsupportedMark):]
+		}
+		t.notRun[why] = append(t.notRun[why], strings.TrimSuffix(r.Kernel+"/"+r.Variant, "/"))
 		return
 	}
 	if !t.began {
 		t.began = true
-		fmt.Fprintln(t.w, "\nceilings of this run:")
+		fmt.Fprintf(t.w, "\nceilings of this run (clock steps of %v):\n", time.Duration(t.report.Clock))
 		for _, c := range t.report.Ceilings {
 			fmt.Fprintf(t.w, "  %-12s %14s  %s\n", c.Name, c.Text(), c.Note)
 		}

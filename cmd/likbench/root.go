@@ -24,8 +24,8 @@ type options struct {
 	args      []string // as given, for the report
 }
 
-func newRoot() *cobra.Command {
-	var o options
+func newRoot(args []string) *cobra.Command {
+	o := options{args: args}
 	cmd := &cobra.Command{
 		Use:   "likbench",
 		Short: "Check and time every kernel on the hardware that is present",
@@ -49,6 +49,9 @@ collection with late interaction beside BM25.
 					o.backend = v
 				}
 			}
+			if o.selection.Quick && o.selection.Full {
+				return usage("--quick and --full exclude one another")
+			}
 			return suite(c.Context(), &o, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -66,7 +69,6 @@ collection with late interaction beside BM25.
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	cmd.SetHelpCommand(helpCommand(cmd))
 	cmd.PersistentFlags().BoolP("help", "h", false, "print this help")
-	o.args = os.Args[1:]
 	return cmd
 }
 
