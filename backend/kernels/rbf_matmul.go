@@ -62,7 +62,7 @@ var RBFMatmul = kernel.Declare(kernel.Spec[RBFMatmulArgs]{
 	},
 	Cases: rbfCases(),
 	Bench: []kernel.Case{
-		rbfCase("2k", 2048, 2048, 8, 1, .125, nil),
+		rbfCase("1k", 1024, 1024, 8, 1, .125, nil),
 		rbfCase("4k", 4096, 4096, 8, 1, .125, nil),
 		rbfCase("16k-d3", 16384, 16384, 3, 1, 1./3, nil),
 		rbfCase("8k-d64-c16", 8192, 8192, 64, 16, 1./64, nil),

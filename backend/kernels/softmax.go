@@ -167,5 +167,5 @@ func softmaxBench() []kernel.Case {
 	mk := func(name string, rows, n int64) kernel.Case {
 		return kernel.Case{Name: name, Dims: kernel.Dims{"rows": rows, "n": n}}
 	}
-	return []kernel.Case{mk("2048x4096", 2048, 4096), mk("8192x4096", 8192, 4096), mk("32768x256", 32768, 256), mk("512x65536", 512, 65536)}
+	return []kernel.Case{mk("1024x2048", 1024, 2048), mk("2048x4096", 2048, 4096), mk("8192x4096", 8192, 4096), mk("32768x256", 32768, 256), mk("512x65536", 512, 65536)}
 }
