@@ -154,7 +154,7 @@ func roundingLimits(k kernel.Info, in kernel.Instance, c *backend.Call, tol kern
 		if math.IsNaN(s) || math.IsInf(s, 0) {
 			s = math.Abs(w) // the magnitude overflowed or met a NaN that the value did not
 		}
-		limit[j] = b.Slack*u*terms*s + terms*tiny + ulps*ulp(t, w)
+		limit[j] = b.Slack*u*terms*s + terms*tiny + ulps*ULP(t, w)
 		if extra != nil {
 			limit[j] += extra[j]
 		}
@@ -165,7 +165,7 @@ func roundingLimits(k kernel.Info, in kernel.Instance, c *backend.Call, tol kern
 func ulpLimits(t backend.DType, want []float64, n float64) []float64 {
 	limit := make([]float64, len(want))
 	for i, w := range want {
-		limit[i] = n * ulp(t, w)
+		limit[i] = n * ULP(t, w)
 	}
 	return limit
 }
@@ -194,8 +194,8 @@ func exactTie(margin, scale float64) bool {
 	return margin == 0 && scale == math.Trunc(scale) && scale < 1<<11
 }
 
-// ulp is the spacing of a dtype at x.
-func ulp(t backend.DType, x float64) float64 {
+// ULP is the spacing of a dtype at x.
+func ULP(t backend.DType, x float64) float64 {
 	bits, least := 0, 0.0
 	switch t {
 	case backend.F64:
