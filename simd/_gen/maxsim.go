@@ -39,10 +39,9 @@ const (
 	unrollSmall = 4
 )
 
-// prefetchAhead is how far ahead of the components in use a document's next lines are
-// asked for, in bytes: two tiles of three 128-wide f32 tokens, some 400 ns of arithmetic,
-// because hardware prefetchers stop at page ends.
-const prefetchAhead = 3072
+// prefetchAhead is how far beyond the next tile documents are asked for, in bytes: some
+// 300 ns of arithmetic at 32 lanes, because hardware prefetchers stop at page ends.
+const prefetchAhead = 2048
 
 // dots emits routines that multiply a panel of query tokens with document rows. A vector
 // lane is a query token, so nothing is summed across lanes: each dot product is one chain
@@ -58,6 +57,7 @@ type dots struct {
 
 	panel, doc, stride, stride3, d, n, out reg.Register // arguments
 	q, k                                   reg.Register // running panel address, passes left
+	ahead                                  reg.Register // running address a tile further on
 	row                                    [3]reg.Register
 	mask                                   Op // upper halves of 32-bit lanes
 }
@@ -83,7 +83,7 @@ func (g *dots) emit(level string) {
 	g.n, g.out = c.Load(c.Param("n"), c.GP64()), c.Load(c.Param("out"), c.GP64())
 	g.stride3 = c.GP64()
 	c.LEAQ(Mem{Base: g.stride, Index: g.stride, Scale: 2}, g.stride3)
-	g.q, g.k = c.GP64(), c.GP64()
+	g.q, g.k, g.ahead = c.GP64(), c.GP64(), c.GP64()
 	for i := range g.row {
 		g.row[i] = c.GP64()
 	}
@@ -141,25 +141,28 @@ func (g *dots) tile(nd int, label string, next int) {
 	for i := 4; i < nd; i += 4 {
 		c.LEAQ(Mem{Base: g.doc, Index: g.stride, Scale: uint8(i)}, g.row[i/4])
 	}
+	g.next(nd, g.ahead)
 	g.components(nd, label)
 	for i, a := range acc {
 		c.VMOVUPS(a, Mem{Base: g.out, Disp: i * int(g.width)})
 	}
 	c.ADDQ(U32(nd*g.nv*int(g.width)), g.out)
-	switch {
-	case nd == 1:
-		c.ADDQ(g.stride, g.doc)
-	case nd == 3:
-		c.ADDQ(g.stride3, g.doc)
-	default: // 2, 4, 6, 12
-		r, f := g.stride, nd
-		if nd%3 == 0 {
-			r, f = g.stride3, nd/3
-		}
-		c.LEAQ(Mem{Base: g.doc, Index: r, Scale: uint8(f)}, g.doc)
-	}
+	g.next(nd, g.doc)
 	c.SUBQ(U32(nd), g.n)
 	c.JMP(LabelRef(label))
+}
+
+// next sets to to the row after a tile of nd rows.
+func (g *dots) next(nd int, to reg.Register) {
+	c := g.c
+	switch {
+	case nd == 1:
+		c.LEAQ(Mem{Base: g.doc, Index: g.stride, Scale: 1}, to)
+	case nd%3 == 0: // 3, 6, 12
+		c.LEAQ(Mem{Base: g.doc, Index: g.stride3, Scale: uint8(nd / 3)}, to)
+	default: // 2, 4
+		c.LEAQ(Mem{Base: g.doc, Index: g.stride, Scale: uint8(nd)}, to)
+	}
 }
 
 // components emits the loops over d: passes of unroll components, then what is left.
@@ -178,12 +181,14 @@ func (g *dots) components(nd int, label string) {
 	}
 	pass := func(name string, components int) {
 		c.Label(label + name)
-		for s := 0; s < components/single; s++ {
-			if s == 0 && components == unroll { // 16 or 32 bytes a pass: lines are asked for more than once
-				for i := 0; i < nd; i++ {
-					c.PREFETCHT0(g.rowAt(i, prefetchAhead))
-				}
+		if components == unroll {
+			bytes := nd * components * size // rows are neighbours: as much as the pass uses
+			for at := 0; at < bytes; at += 64 {
+				c.PREFETCHT0(Mem{Base: g.ahead, Disp: prefetchAhead + at})
 			}
+			c.ADDQ(U32(bytes), g.ahead)
+		}
+		for s := 0; s < components/single; s++ {
 			g.step(nd, s, components == 1)
 		}
 		c.ADDQ(U32(components/single*g.nv*int(g.width)), g.q)
