@@ -1,0 +1,56 @@
+#!/bin/sh
+# Runs on the machine with the GPU, from the root of the repository, with what build.sh made:
+#
+#	run.sh conform     conformance of cuda, and of simd at every level the processor has
+#	run.sh sanitize    memcheck and racecheck over the smoke cases
+#	run.sh bench       likbench on cuda: every shape; results go to $OUT or results/
+#	run.sh cpu         likbench on simd, one core and all
+#
+# LIKBENCH_REQUIRE makes a missing capability a failure: here cuda is always required.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+out=${OUT:-$root/results}
+mkdir -p "$out"
+export LIKBENCH_REQUIRE=${LIKBENCH_REQUIRE:-cuda,cuda:sm_90a}
+export LIKBENCH_GOLDEN="$root/internal/golden/testdata"
+bin=$root/device
+status=0
+
+# step NAME FOLDER COMMAND...: runs in FOLDER as go test would, keeps the log, prints its end.
+step() {
+	name=$1 folder=$2
+	shift 2
+	start=$(date +%s)
+	(cd "$root/$folder" && "$@") >"$out/$name.log" 2>&1
+	rc=$?
+	echo "== $name: exit $rc, $(($(date +%s) - start)) s"
+	grep -E '^\s*--- FAIL|^(FAIL|PASS|ok|panic)|ERROR SUMMARY|RACECHECK SUMMARY' "$out/$name.log" | head -n "${LINES_SHOWN:-40}"
+	[ $rc -eq 0 ] || status=1
+}
+
+for what in "$@"; do
+	case $what in
+	conform)
+		step simd simd "$bin/simd.test" -test.timeout 240s
+		step cuda cuda "$bin/cuda.test" -test.v -test.timeout 400s
+		;;
+	sanitize)
+		for tool in memcheck racecheck; do
+			step "$tool" cuda compute-sanitizer --tool $tool --error-exitcode 9 "$bin/cuda.test" -test.short -test.run TestConform -test.timeout 280s
+		done
+		;;
+	bench)
+		step bench . "$bin/likbench" --backend cuda --full --outdir "$out/cuda"
+		tail -n 200 "$out/bench.log"
+		;;
+	cpu)
+		step cpu . "$bin/likbench" --backend simd --outdir "$out/simd"
+		tail -n 120 "$out/cpu.log"
+		;;
+	*)
+		echo "run.sh: unknown part $what" >&2
+		exit 2
+		;;
+	esac
+done
+exit $status
