@@ -11,7 +11,7 @@ import (
 
 const (
 	topKThreads     = 32
-	topKNaiveScores = 16384 // the naive variant compares every pair of a row: 2.7e8 comparisons at most
+	topKNaiveScores = 4096 // the naive variant compares every pair of a row: 1.7e7 comparisons at most
 
 	radixThreads = 256
 	radixLocal   = 2048   // RADIX_LOCAL in src/selection/topk_radix.h

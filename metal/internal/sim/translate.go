@@ -63,6 +63,9 @@ func translate(src string) (*translation, error) {
 		out.entries = append(out.entries, entryInfo{host, k.locals > 0})
 	}
 	for _, name := range sortedKeys(kernels) {
+		if err := kernels[name].checkPositions(); err != nil {
+			return nil, err
+		}
 		if k := kernels[name]; !templated[name] && !k.template {
 			k.launcher(&launchers, name, name)
 			out.entries = append(out.entries, entryInfo{name, k.locals > 0})
@@ -143,6 +146,24 @@ func findKernels(text string) (map[string]*kernelText, string, error) {
 	}
 	out.WriteString(text[at:])
 	return kernels, out.String(), nil
+}
+
+// positionAttributes must agree in the number of components within a kernel: the Metal compiler insists.
+var positionAttributes = regexp.MustCompile(`\b(?:uint|ushort)([23]?)\s+\w+\s*\[\[\s*(?:thread_position_in_grid|threads_per_grid|thread_position_in_threadgroup|threads_per_threadgroup|threadgroup_position_in_grid|threadgroups_per_grid)\s*\]\]`)
+
+func (k *kernelText) checkPositions() error {
+	seen := ""
+	for _, p := range k.params {
+		m := positionAttributes.FindStringSubmatch(p)
+		if m == nil {
+			continue
+		}
+		if seen != "" && seen != "*"+m[1] {
+			return fmt.Errorf("sim: translate: kernel %s mixes positions of different components", k.name)
+		}
+		seen = "*" + m[1]
+	}
+	return nil
 }
 
 // launcher appends the exported function that runs call for every thread of a grid.
