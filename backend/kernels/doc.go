@@ -8,6 +8,7 @@ package kernels
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/likbench/likbench/backend"
 )
@@ -39,7 +40,7 @@ func viewBytes(c *backend.Call, operands ...int) float64 {
 	return n
 }
 
-// halfUlp is the relative spacing of a storage dtype: the largest relative error of one
+// spacing is the relative spacing of a storage dtype: the largest relative error of one
 // rounding is half of it.
 func spacing(t backend.DType) float64 {
 	switch t {
@@ -51,6 +52,11 @@ func spacing(t backend.DType) float64 {
 		return 0x1p-52
 	}
 	return 0x1p-23
+}
+
+// number is an attribute with a wrong value.
+func number(kernel, attr string, x float64, why string) error {
+	return argument(kernel, attr, "", strconv.FormatFloat(x, 'g', -1, 64)+" "+why, 0, 0)
 }
 
 func argument(kernel, operand, axis, why string, want, got int64) error {

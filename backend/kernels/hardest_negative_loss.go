@@ -122,7 +122,7 @@ var HardestNegativeLossBackward = kernel.Declare(kernel.Spec[HardestNegativeLoss
 func checkHardest(name string, score, loss *backend.View, lossField string, temperature float64, offset int64, red Reduction) error {
 	rows, cols := score.Dims[0], score.Dims[1]
 	if !(temperature > 0) || math.IsInf(temperature, 1) {
-		return argument(name, "Temperature", "", "not a positive finite number", 1, 0)
+		return number(name, "Temperature", temperature, "is not a positive finite number")
 	}
 	if red > ReduceSum {
 		return argument(name, "Reduction", "", "unknown reduction", int64(ReduceSum), int64(red))

@@ -30,7 +30,7 @@ func fillSpecials(r kernel.Rand, x []float64) {
 	}
 }
 
-// fillNonzero draws positive scales.
+// fillPositive draws positive scales.
 func fillPositive(r kernel.Rand, x []float64) {
 	for i := range x {
 		x[i] = 0.25 + r.Float64()

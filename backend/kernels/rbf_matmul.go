@@ -28,7 +28,7 @@ var RBFMatmul = kernel.Declare(kernel.Spec[RBFMatmulArgs]{
 	Vars: []string{"T"}, Instances: [][]backend.DType{{f32}, {f64}},
 	Check: func(a *RBFMatmulArgs) error {
 		if !(a.Gamma >= 0) || math.IsInf(a.Gamma, 1) {
-			return argument("rbf_matmul", "Gamma", "", "negative or not finite", 0, 0)
+			return number("rbf_matmul", "Gamma", a.Gamma, "is negative or not finite")
 		}
 		return nil
 	},

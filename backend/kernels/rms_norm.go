@@ -53,7 +53,7 @@ var RMSNorm = kernel.Declare(kernel.Spec[RMSNormArgs]{
 	Vars:   []string{"T", "W"}, Instances: weightTypes,
 	Check: func(a *RMSNormArgs) error {
 		if !(a.Eps >= 0) || math.IsInf(a.Eps, 1) {
-			return argument("rms_norm", "Eps", "", "negative or not finite", 0, 0)
+			return number("rms_norm", "Eps", a.Eps, "is negative or not finite")
 		}
 		return checkCasting("rms_norm", a.Offset, a.Casting)
 	},
@@ -135,7 +135,7 @@ func checkCasting(name string, offset float64, c Casting) error {
 		return argument(name, "Casting", "", "unknown casting mode", int64(CastNone), int64(c))
 	}
 	if math.IsNaN(offset) || math.IsInf(offset, 0) {
-		return argument(name, "Offset", "", "not finite", 0, 0)
+		return number(name, "Offset", offset, "is not finite")
 	}
 	return nil
 }
