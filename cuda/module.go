@@ -74,7 +74,7 @@ func (d *device) load(v *variant) (*program, error) {
 	if len(d.tagged) > kernel.MaxTag {
 		return nil, v.unsupported("more than %d variants loaded", kernel.MaxTag)
 	}
-	m, err := d.module(v)
+	m, err := d.module(v.source, v.unsupported)
 	if err != nil {
 		return nil, err
 	}
@@ -90,22 +90,22 @@ func (d *device) load(v *variant) (*program, error) {
 	return p, nil
 }
 
-// module loads the object of a source that suits the device best.
-func (d *device) module(v *variant) (*module, error) {
-	if m := d.modules[v.source]; m != nil {
+// module loads the object of a source that suits the device best. The caller is inside enter and holds tables.
+func (d *device) module(source string, unsupported func(format string, args ...any) error) (*module, error) {
+	if m := d.modules[source]; m != nil {
 		return m, nil
 	}
 	list, err := d.backend.objects.manifest()
 	if err != nil {
 		return nil, err
 	}
-	src := list.Source(v.source)
+	src := list.Source(source)
 	if src == nil {
-		return nil, v.unsupported("source %s is not among the compiled objects", v.source)
+		return nil, unsupported("source %s is not among the compiled objects", source)
 	}
 	object := d.card.capability.best(src)
 	if object == nil {
-		return nil, v.unsupported("no object of %s for compute capability %v", v.source, d.card.capability)
+		return nil, unsupported("no object of %s for compute capability %v", source, d.card.capability)
 	}
 	image, err := object.Read(d.backend.objects.files)
 	if err != nil {
@@ -115,12 +115,12 @@ func (d *device) module(v *variant) (*module, error) {
 	switch s {
 	case driver.Success:
 	case driver.UnsupportedPTX, driver.NoBinary:
-		return nil, v.unsupported("object %s: %s", object.File, s.Words())
+		return nil, unsupported("object %s: %s", object.File, s.Words())
 	default:
 		return nil, d.check("cuModuleLoadData "+object.File, s)
 	}
 	m := &module{handle: h, object: object}
-	d.modules[v.source] = m
+	d.modules[source] = m
 	return m, nil
 }
 
