@@ -14,14 +14,14 @@ var _ = register("maxsim", func(c *build.Context) {
 	for _, bf16 := range []bool{false, true} {
 		for nv := 1; nv <= 4; nv++ {
 			tiles := map[int][]int{1: {12, 6, 3, 1}, 2: {6, 3, 2, 1}, 3: {4, 2, 1}, 4: {3, 2, 1}}[nv]
-			(&dots{c: c, nv: nv, tiles: tiles, vector: ymms[:], width: 32, bf16: bf16}).emit("AVX2")
+			(&dots{c: c, nv: nv, full: nv == 4, tiles: tiles, vector: ymms[:], width: 32, bf16: bf16}).emit("AVX2")
 		}
 		for nv := 1; nv <= 2; nv++ {
-			(&dots{c: c, nv: nv, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64, bf16: bf16}).emit("AVX512")
+			(&dots{c: c, nv: nv, full: nv == 2, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64, bf16: bf16}).emit("AVX512")
 		}
 	}
 	for nv := 1; nv <= 2; nv++ {
-		(&dots{c: c, nv: nv, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64, bf16: true, pairs: true}).emit("AVX512BF16")
+		(&dots{c: c, nv: nv, full: nv == 2, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64, bf16: true, pairs: true}).emit("AVX512BF16")
 	}
 	scanMax(c)
 	scanWinner(c)
@@ -32,10 +32,11 @@ var _ = register("maxsim", func(c *build.Context) {
 	normalizeRow(c)
 })
 
-// unroll is the components of one pass of the inner loop: 32 bytes of an f32 row. The
-// smaller tiles, which run at most once or twice per call, are kept short.
+// unrollBytes of each row are multiplied in one pass of the inner loop, half of it with the
+// panels that only end a group. The smaller tiles, which run at most once or twice per
+// call, take unrollSmall components.
 const (
-	unroll      = 8
+	unrollBytes = 32
 	unrollSmall = 4
 )
 
@@ -49,6 +50,7 @@ const prefetchAhead = 2048
 type dots struct {
 	c      *build.Context
 	nv     int   // vectors per component of the panel
+	full   bool  // as many as panels have
 	tiles  []int // document rows per tile, descending, ending in 1
 	vector []reg.VecPhysical
 	width  int64 // bytes of a vector
@@ -175,13 +177,17 @@ func (g *dots) components(nd int, label string) {
 	if g.pairs {
 		single = 2
 	}
-	main := unroll
+	main := unrollBytes / size
+	if !g.full {
+		main /= 2
+	}
+	ahead := main
 	if nd != g.tiles[0] {
 		main = unrollSmall
 	}
 	pass := func(name string, components int) {
 		c.Label(label + name)
-		if components == unroll {
+		if components == ahead {
 			bytes := nd * components * size // rows are neighbours: as much as the pass uses
 			for at := 0; at < bytes; at += 64 {
 				c.PREFETCHT0(Mem{Base: g.ahead, Disp: prefetchAhead + at})
