@@ -10,8 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
+
+	"golang.org/x/sys/cpu"
 )
 
 //go:embed shim
@@ -31,6 +34,8 @@ var compileFlags = []string{"-std=c++17", "-O2", "-ffp-contract=off", "-fno-exce
 // compiler turns MSL into shared libraries, once per source, in a folder of its own.
 type compiler struct {
 	path, dir string
+	shim      string // folder of the shim, named by its hash: versions of it may share dir
+	flags     []string
 	mu        sync.Mutex
 	built     map[string]string // source hash to library
 }
@@ -62,24 +67,49 @@ func newCompiler(dir string) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{path: path, dir: dir, built: map[string]string{}}
-	if err := os.MkdirAll(filepath.Join(dir, "shim"), 0o755); err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
-	}
-	files, err := shim.ReadDir("shim")
+	files, err := shimFiles()
 	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	for _, name := range sortedKeys(files) {
+		fmt.Fprintln(h, name, len(files[name]))
+		h.Write(files[name])
+	}
+	c := &compiler{path: path, dir: dir, built: map[string]string{}, flags: append(slices.Clone(compileFlags), processorFlags()...),
+		shim: filepath.Join(dir, "shim-"+hex.EncodeToString(h.Sum(nil)[:8]))}
+	if err := os.MkdirAll(c.shim, 0o755); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	for _, f := range files {
-		b, err := shim.ReadFile("shim/" + f.Name())
-		if err != nil {
-			return nil, fmt.Errorf("sim: %w", err)
-		}
-		if err := replaceFile(filepath.Join(dir, "shim", f.Name()), b); err != nil {
+	for _, name := range sortedKeys(files) {
+		if err := replaceFile(filepath.Join(c.shim, name), files[name]); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// shimFiles are the embedded headers and the scheduler, by name.
+func shimFiles() (map[string][]byte, error) {
+	files, err := shim.ReadDir("shim")
+	if err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	out := map[string][]byte{}
+	for _, f := range files {
+		if out[f.Name()], err = shim.ReadFile("shim/" + f.Name()); err != nil {
+			return nil, fmt.Errorf("sim: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// processorFlags let fused multiply-adds and half conversions be instructions: the same values, without calls.
+func processorFlags() []string {
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		return []string{"-mavx2", "-mfma", "-mf16c"} // every processor with AVX2 has F16C
+	}
+	return nil
 }
 
 // build returns the path of the shared library for a translated source.
@@ -107,8 +137,7 @@ func (c *compiler) build(text string) (string, error) {
 	if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
 		return "", fmt.Errorf("sim: %w", err)
 	}
-	shimDir := filepath.Join(c.dir, "shim")
-	args := append(append([]string{}, compileFlags...), "-I", shimDir, "-o", obj, src, filepath.Join(shimDir, "runtime.cc"))
+	args := append(slices.Clone(c.flags), "-I", c.shim, "-o", obj, src, filepath.Join(c.shim, "runtime.cc"))
 	if out, err := exec.Command(c.path, args...).CombinedOutput(); err != nil {
 		return "", &CompileError{Log: string(out), Err: err}
 	}
@@ -121,23 +150,12 @@ func (c *compiler) build(text string) (string, error) {
 
 // key hashes the source, the shim, the flags and the compiler's identity.
 func (c *compiler) key(text string) (string, error) {
-	h := sha256.New()
 	st, err := os.Stat(c.path)
 	if err != nil {
 		return "", fmt.Errorf("sim: %w", err)
 	}
-	fmt.Fprintln(h, c.path, st.Size(), st.ModTime().UnixNano(), compileFlags)
-	files, err := shim.ReadDir("shim")
-	if err != nil {
-		return "", fmt.Errorf("sim: %w", err)
-	}
-	for _, f := range files {
-		b, err := shim.ReadFile("shim/" + f.Name())
-		if err != nil {
-			return "", fmt.Errorf("sim: %w", err)
-		}
-		h.Write(b)
-	}
+	h := sha256.New()
+	fmt.Fprintln(h, c.path, st.Size(), st.ModTime().UnixNano(), c.flags, filepath.Base(c.shim))
 	h.Write([]byte(text))
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }

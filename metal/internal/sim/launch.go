@@ -80,6 +80,7 @@ var faults = map[uint32]string{
 }
 
 type launch struct {
+	d       *driver
 	p       *pipeline
 	bound   []mtl.Bound
 	bytes   []byte
@@ -88,12 +89,12 @@ type launch struct {
 }
 
 // newLaunch copies what d refers to: the work runs at Commit.
-func newLaunch(d *mtl.Dispatch, order Order) (*launch, error) {
+func newLaunch(d *mtl.Dispatch, drv *driver) (*launch, error) {
 	p := d.Pipeline.(*pipeline)
 	fail := func(format string, a ...any) (*launch, error) {
 		return nil, &mtl.Error{Call: "dispatchThreadgroups " + p.name, Text: fmt.Sprintf(format, a...)}
 	}
-	l := &launch{p: p, bound: append([]mtl.Bound(nil), d.Buffers...), bytes: append([]byte(nil), d.Bytes...), tgBytes: d.Dynamic}
+	l := &launch{d: drv, p: p, bound: append([]mtl.Bound(nil), d.Buffers...), bytes: append([]byte(nil), d.Bytes...), tgBytes: d.Dynamic}
 	if len(l.bound)+1 > maxBuffers {
 		return fail("%d buffers, at most %d", len(l.bound)+1, maxBuffers)
 	}
@@ -112,7 +113,7 @@ func newLaunch(d *mtl.Dispatch, order Order) (*launch, error) {
 	if n := sizes[3] * sizes[4] * sizes[5]; n > maxThreads {
 		return fail("%d threads in a threadgroup, at most %d", n, maxThreads)
 	}
-	l.block = block{order: uint32(order), dynamic: uint64(d.Dynamic),
+	l.block = block{order: uint32(drv.config.Order), dynamic: uint64(d.Dynamic),
 		groups: [3]uint32{uint32(sizes[0]), uint32(sizes[1]), uint32(sizes[2])}, threads: [3]uint32{uint32(sizes[3]), uint32(sizes[4]), uint32(sizes[5])}}
 	return l, nil
 }
@@ -145,7 +146,9 @@ func (l *launch) run() error {
 	if l.block.err != 0 {
 		return &mtl.Error{Call: l.p.name, Code: int64(l.block.err), Text: faults[l.block.err]}
 	}
-	if n := int64(l.block.local) + l.tgBytes; n > threadgroupMemory {
+	n := int64(l.block.local) + l.tgBytes
+	l.d.tookLocal(l.p.name, n)
+	if n > threadgroupMemory {
 		return &mtl.Error{Call: l.p.name, Text: fmt.Sprintf("%d bytes of threadgroup memory, at most %d", n, threadgroupMemory)}
 	}
 	return nil

@@ -10,9 +10,9 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"github.com/likbench/likbench/metal/mtl"
@@ -60,7 +60,7 @@ func New(c Config) (mtl.Driver, error) {
 	if c.Memory == 0 {
 		c.Memory = 1 << 30
 	}
-	return &driver{config: c, compiler: comp}, nil
+	return &driver{config: c, compiler: comp, local: map[string]int64{}}, nil
 }
 
 var compilers struct {
@@ -94,6 +94,22 @@ type driver struct {
 	compiler *compiler
 	mu       sync.Mutex
 	used     int64
+	local    map[string]int64 // threadgroup bytes of each entry point launched
+}
+
+// ThreadgroupMemory reports the most threadgroup memory that each entry point launched so far took, in bytes: to hold
+// against what its header states. d must be of New.
+func ThreadgroupMemory(d mtl.Driver) map[string]int64 {
+	s := d.(*driver)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.local)
+}
+
+func (d *driver) tookLocal(entry string, bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.local[entry] = max(d.local[entry], bytes)
 }
 
 func (d *driver) Name() string                   { return "sim" }
@@ -228,7 +244,7 @@ func (c *commandBuffer) add(f func() error) error {
 }
 
 func (c *commandBuffer) Dispatch(d *mtl.Dispatch) error {
-	l, err := newLaunch(d, c.d.config.Order)
+	l, err := newLaunch(d, c.d)
 	if err != nil {
 		return err
 	}
@@ -289,4 +305,4 @@ func (c *commandBuffer) Wait() error {
 }
 
 func (c *commandBuffer) Times() (start, end float64) { return c.start, c.end }
-func (c *commandBuffer) Release()                    { runtime.KeepAlive(c) }
+func (c *commandBuffer) Release()                    {}
