@@ -10,7 +10,7 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	avx2.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX2, 2: maxsimDotsBF16x2AVX2, 3: maxsimDotsBF16x3AVX2, 4: maxsimDotsBF16x4AVX2}
 	avx2.max, avx2.winner, avx2.scale = maxsimMaxAVX2, maxsimWinnerAVX2, maxsimScaleAVX2
 	avx2.pack, avx2.packBF16 = packAVX2, packBF16AVX2
-	avx2.widen, avx2.normalize = widenAVX2, maxsimNormalizeAVX2
+	avx2.widen, avx2.decode, avx2.normalize = widenAVX2, decodeAVX2, maxsimNormalizeAVX2
 
 	avx512 := avx2
 	avx512.width, avx512.vectors = 16, 2
@@ -18,14 +18,14 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	avx512.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX512, 2: maxsimDotsBF16x2AVX512}
 
 	pairs := avx512
-	pairs.pairs = true
+	pairs.pairs, pairs.decodeBF16 = true, decodeBF16AVX2
 	pairs.f32 = [5]func(*float32, *float32, int, int, int, *float32){}
 	pairs.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsx1AVX512BF16, 2: maxsimDotsx2AVX512BF16}
 	return map[string]*maxsimUnit{"avx2": &avx2, "avx512": &avx512, "avx512bf16": &pairs}
 }()
 
 // packAVX2 leaves what is beyond a multiple of 8 components to the portable body, as
-// packBF16AVX2 and widenAVX2 do.
+// packBF16AVX2, widenAVX2 and the decoders do.
 func packAVX2(src *float32, stride, rows, d int, panel *float32, lanes int) {
 	full := d &^ 7
 	maxsimPackF32AVX2(src, stride, rows, full, panel, lanes)
@@ -47,5 +47,21 @@ func widenAVX2(dst *float32, src *uint16, n int) {
 	maxsimWidenBF16AVX2(dst, src, full)
 	if full < n {
 		maxsimWidenGeneric(add(dst, full), add(src, full), n-full)
+	}
+}
+
+func decodeAVX2(dst *float32, src *uint8, n int) {
+	full := n &^ 7
+	maxsimDecodeF32AVX2(dst, src, full)
+	if full < n {
+		maxsimDecodeGeneric(add(dst, full), add(src, full), n-full)
+	}
+}
+
+func decodeBF16AVX2(dst *uint16, src *uint8, n int) {
+	full := n &^ 7
+	maxsimDecodeBF16AVX2(dst, src, full)
+	if full < n {
+		maxsimDecodeBF16Generic(add(dst, full), add(src, full), n-full)
 	}
 }

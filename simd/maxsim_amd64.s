@@ -225,9 +225,6 @@ rows6:
 	JZ     rows6left
 
 rows6pass:
-	PREFETCHT0   2048(R11)
-	PREFETCHT0   2112(R11)
-	ADDQ         $0x00000060, R11
 	VMOVUPS      (R9), Y6
 	VBROADCASTSS (R12), Y7
 	VFMADD231PS  Y7, Y6, Y0
@@ -337,8 +334,6 @@ rows3:
 	JZ     rows3left
 
 rows3pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000030, R11
 	VMOVUPS      (R9), Y3
 	VBROADCASTSS (R12), Y4
 	VFMADD231PS  Y4, Y3, Y0
@@ -411,8 +406,6 @@ rows1:
 	JZ     rows1left
 
 rows1pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000010, R11
 	VMOVUPS      (R9), Y1
 	VBROADCASTSS (R12), Y2
 	VFMADD231PS  Y2, Y1, Y0
@@ -646,8 +639,6 @@ rows3:
 	JZ     rows3left
 
 rows3pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000030, R11
 	VMOVUPS      (R9), Y6
 	VMOVUPS      32(R9), Y7
 	VBROADCASTSS (R12), Y8
@@ -746,8 +737,6 @@ rows2:
 	JZ     rows2left
 
 rows2pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000020, R11
 	VMOVUPS      (R9), Y4
 	VMOVUPS      32(R9), Y5
 	VBROADCASTSS (R12), Y6
@@ -827,8 +816,6 @@ rows1:
 	JZ     rows1left
 
 rows1pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000010, R11
 	VMOVUPS      (R9), Y2
 	VMOVUPS      32(R9), Y3
 	VBROADCASTSS (R12), Y4
@@ -1064,8 +1051,6 @@ rows2:
 	JZ     rows2left
 
 rows2pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000020, R11
 	VMOVUPS      (R9), Y6
 	VMOVUPS      32(R9), Y7
 	VMOVUPS      64(R9), Y8
@@ -1163,8 +1148,6 @@ rows1:
 	JZ     rows1left
 
 rows1pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000010, R11
 	VMOVUPS      (R9), Y3
 	VMOVUPS      32(R9), Y4
 	VMOVUPS      64(R9), Y5
@@ -1903,9 +1886,6 @@ rows6:
 	JZ     rows6left
 
 rows6pass:
-	PREFETCHT0   2048(R11)
-	PREFETCHT0   2112(R11)
-	ADDQ         $0x00000060, R11
 	VMOVUPS      (R9), Z6
 	VBROADCASTSS (R12), Z7
 	VFMADD231PS  Z7, Z6, Z0
@@ -2015,8 +1995,6 @@ rows3:
 	JZ     rows3left
 
 rows3pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000030, R11
 	VMOVUPS      (R9), Z3
 	VBROADCASTSS (R12), Z4
 	VFMADD231PS  Z4, Z3, Z0
@@ -2090,8 +2068,6 @@ rows2:
 	JZ     rows2left
 
 rows2pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000020, R11
 	VMOVUPS      (R9), Z2
 	VBROADCASTSS (R12), Z3
 	VFMADD231PS  Z3, Z2, Z0
@@ -2153,8 +2129,6 @@ rows1:
 	JZ     rows1left
 
 rows1pass:
-	PREFETCHT0   2048(R11)
-	ADDQ         $0x00000010, R11
 	VMOVUPS      (R9), Z1
 	VBROADCASTSS (R12), Z2
 	VFMADD231PS  Z2, Z1, Z0
@@ -11818,6 +11792,103 @@ pass:
 	VPSLLD    $0x10, Y0, Y0
 	VMOVDQU   Y0, (AX)(BX*4)
 	ADDQ      $0x00000008, BX
+
+check:
+	CMPQ BX, DX
+	JLT  pass
+	VZEROUPPER
+	RET
+
+// func maxsimDecodeF32AVX2(dst *float32, src *uint8, n int)
+// Requires: AVX, AVX2
+TEXT ·maxsimDecodeF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         $0x0000007f, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000008, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x3c000000, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0x3b000000, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	MOVL         $0x80000000, BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
+	XORQ         BX, BX
+	JMP          check
+
+pass:
+	VPMOVZXBD (CX)(BX*1), Y5
+	VPAND     Y0, Y5, Y6
+	VPSLLD    $0x14, Y6, Y7
+	VPADDD    Y2, Y7, Y7
+	VCVTDQ2PS Y6, Y8
+	VMULPS    Y3, Y8, Y8
+	VPCMPGTD  Y6, Y1, Y9
+	VBLENDVPS Y9, Y8, Y7, Y7
+	VPCMPEQD  Y0, Y6, Y9
+	VPOR      Y9, Y7, Y7
+	VPSLLD    $0x18, Y5, Y5
+	VPAND     Y4, Y5, Y5
+	VPOR      Y5, Y7, Y7
+	VMOVDQU   Y7, (AX)(BX*4)
+	ADDQ      $0x00000008, BX
+
+check:
+	CMPQ BX, DX
+	JLT  pass
+	VZEROUPPER
+	RET
+
+// func maxsimDecodeBF16AVX2(dst *uint16, src *uint8, n int)
+// Requires: AVX, AVX2
+TEXT ·maxsimDecodeBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         $0x0000007f, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000008, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x3c000000, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0x3b000000, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	MOVL         $0x80000000, BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
+	XORQ         BX, BX
+	JMP          check
+
+pass:
+	VPMOVZXBD    (CX)(BX*1), Y5
+	VPAND        Y0, Y5, Y6
+	VPSLLD       $0x14, Y6, Y7
+	VPADDD       Y2, Y7, Y7
+	VCVTDQ2PS    Y6, Y8
+	VMULPS       Y3, Y8, Y8
+	VPCMPGTD     Y6, Y1, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPCMPEQD     Y0, Y6, Y9
+	VPOR         Y9, Y7, Y7
+	VPSLLD       $0x18, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPOR         Y5, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X5
+	VPACKUSDW    X5, X7, X7
+	VMOVDQU      X7, (AX)(BX*2)
+	ADDQ         $0x00000008, BX
 
 check:
 	CMPQ BX, DX

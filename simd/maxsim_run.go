@@ -181,10 +181,8 @@ func (m *maxsim) convertedKind() rowKind {
 func (m *maxsim) convert(src unsafe.Pointer, i int64) {
 	row := m.rows[i*m.pitch : (i+1)*m.pitch]
 	d := int(m.d)
-	if m.unit.pairs { // from e4m3
-		for k, c := range unsafe.Slice((*uint8)(src), d) {
-			*add((*uint16)(unsafe.Pointer(&row[0])), k) = uint16(math.Float32bits(e4m3[c]) >> 16)
-		}
+	if m.unit.pairs { // Accept leaves only e4m3
+		m.unit.decodeBF16((*uint16)(unsafe.Pointer(&row[0])), (*uint8)(src), d)
 		return
 	}
 	x := Words[float32](row)

@@ -139,6 +139,16 @@ func maxsimPackBF16AVX2(src *uint16, stride int, rows int, d int, panel *float32
 //go:noescape
 func maxsimWidenBF16AVX2(dst *float32, src *uint16, n int)
 
+// maxsimDecodeF32AVX2 sets dst[i] to the e4m3 code src[i], for n a multiple of 8. Reference: the table e4m3.
+//
+//go:noescape
+func maxsimDecodeF32AVX2(dst *float32, src *uint8, n int)
+
+// maxsimDecodeBF16AVX2 sets dst[i] to the e4m3 code src[i], for n a multiple of 8. Reference: the table e4m3.
+//
+//go:noescape
+func maxsimDecodeBF16AVX2(dst *uint16, src *uint8, n int)
+
 // maxsimNormalizeAVX2 divides x[:n], n a multiple of 8, by the root of the larger of its sum of squares
 // and floor; a NaN component makes them all NaN. Reference: maxsimNormalizeGeneric, with fused sums.
 //

@@ -34,6 +34,8 @@ type maxsimUnit struct {
 	// widen and decode convert n components to f32.
 	widen  func(dst *float32, src *uint16, n int)
 	decode func(dst *float32, src *uint8, n int)
+	// decodeBF16 converts n components of e4m3 to bf16; only with pairs.
+	decodeBF16 func(dst *uint16, src *uint8, n int)
 	// normalize divides x[:n], n a multiple of 8, by the root of the larger of its sum of
 	// squares and floor.
 	normalize func(x *float32, n int, floor float32)
@@ -157,6 +159,13 @@ func maxsimDecodeGeneric(dst *float32, src *uint8, n int) {
 	x := unsafe.Slice(dst, n)
 	for i, v := range unsafe.Slice(src, n) {
 		x[i] = e4m3[v]
+	}
+}
+
+func maxsimDecodeBF16Generic(dst *uint16, src *uint8, n int) {
+	x := unsafe.Slice(dst, n)
+	for i, v := range unsafe.Slice(src, n) {
+		x[i] = uint16(math.Float32bits(e4m3[v]) >> 16)
 	}
 }
 

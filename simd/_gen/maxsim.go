@@ -29,6 +29,8 @@ var _ = register("maxsim", func(c *build.Context) {
 	packRows(c, false)
 	packRows(c, true)
 	widenRow(c)
+	decodeRow(c, false)
+	decodeRow(c, true)
 	normalizeRow(c)
 })
 
@@ -181,13 +183,12 @@ func (g *dots) components(nd int, label string) {
 	if !g.full {
 		main /= 2
 	}
-	ahead := main
 	if nd != g.tiles[0] {
 		main = unrollSmall
 	}
-	pass := func(name string, components int) {
+	pass := func(name string, components int, prefetch bool) {
 		c.Label(label + name)
-		if components == ahead {
+		if prefetch {
 			bytes := nd * components * size // rows are neighbours: as much as the pass uses
 			for at := 0; at < bytes; at += 64 {
 				c.PREFETCHT0(Mem{Base: g.ahead, Disp: prefetchAhead + at})
@@ -207,7 +208,7 @@ func (g *dots) components(nd int, label string) {
 	c.MOVQ(g.d, g.k)
 	c.SHRQ(U8(bits.TrailingZeros(uint(main))), g.k)
 	c.JZ(LabelRef(label + "left"))
-	pass("pass", main)
+	pass("pass", main, nd == g.tiles[0])
 	c.Label(label + "left")
 	c.MOVQ(g.d, g.k)
 	c.ANDQ(U32(main-1), g.k)
@@ -215,7 +216,7 @@ func (g *dots) components(nd int, label string) {
 		c.SHRQ(U8(1), g.k)
 	}
 	c.JZ(LabelRef(label + "odd"))
-	pass("one", single)
+	pass("one", single, false)
 	c.Label(label + "odd")
 	if !g.pairs {
 		return

@@ -103,6 +103,60 @@ func widenRow(c *build.Context) {
 	c.RET()
 }
 
+// decodeRow emits the conversion of a row of e4m3, sign, 4 bits of exponent and 3 of
+// fraction, to f32 or bf16. In integers, the exponent is rebiased from 7 to 127; numbers
+// below 8, whose exponent is 0, are that number of 2^-9.
+func decodeRow(c *build.Context, bf16 bool) {
+	name, elem := "maxsimDecodeF32AVX2", "float32"
+	if bf16 {
+		name, elem = "maxsimDecodeBF16AVX2", "uint16"
+	}
+	begin(c, name, fmt.Sprintf("func(dst *%s, src *uint8, n int)", elem),
+		fmt.Sprintf("%s sets dst[i] to the e4m3 code src[i], for n a multiple of 8. Reference: the table e4m3.", name))
+	dst, src, n := load(c, "dst"), load(c, "src"), load(c, "n")
+	constant := func(x uint32) reg.VecVirtual {
+		r, v := c.GP32(), c.YMM()
+		c.MOVL(U32(x), r)
+		c.VMOVD(r, v.AsX())
+		c.VPBROADCASTD(v.AsX(), v)
+		return v
+	}
+	magnitude, eight := constant(0x7f), constant(8)
+	bias, unit, signBit := constant(120<<23), constant(0x3b000000), constant(1<<31) // unit is 2^-9
+	i := c.GP64()
+	c.XORQ(i, i)
+	c.JMP(LabelRef("check"))
+	c.Label("pass")
+	x, m, v, sub, mask := c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM()
+	c.VPMOVZXBD(Mem{Base: src, Index: i, Scale: 1}, x)
+	c.VPAND(magnitude, x, m)
+	c.VPSLLD(U8(20), m, v)
+	c.VPADDD(bias, v, v)
+	c.VCVTDQ2PS(m, sub)
+	c.VMULPS(unit, sub, sub)
+	c.VPCMPGTD(m, eight, mask)
+	c.VBLENDVPS(mask, sub, v, v)
+	c.VPCMPEQD(magnitude, m, mask) // the one NaN
+	c.VPOR(mask, v, v)
+	c.VPSLLD(U8(24), x, x)
+	c.VPAND(signBit, x, x)
+	c.VPOR(x, v, v)
+	if bf16 { // the lower halves are 0: every code is a bf16
+		c.VPSRLD(U8(16), v, v)
+		c.VEXTRACTI128(U8(1), v, x.AsX())
+		c.VPACKUSDW(x.AsX(), v.AsX(), v.AsX())
+		c.VMOVDQU(v.AsX(), Mem{Base: dst, Index: i, Scale: 2})
+	} else {
+		c.VMOVDQU(v, Mem{Base: dst, Index: i, Scale: 4})
+	}
+	c.ADDQ(U32(8), i)
+	c.Label("check")
+	c.CMPQ(i, n)
+	c.JLT(LabelRef("pass"))
+	c.VZEROUPPER()
+	c.RET()
+}
+
 // normalizeRow emits x/sqrt(max(|x|², floor)): 8 running sums by component modulo 8, added
 // in a fixed tree.
 func normalizeRow(c *build.Context) {
