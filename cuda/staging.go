@@ -160,7 +160,9 @@ func (s *stream) Download(dst []byte, src backend.Buffer, off int64) error {
 		if err := s.d.check("cuMemcpyDtoHAsync", s.d.api.CopyOut(p, from, int64(len(dst)), s.handle)); err != nil {
 			return err
 		}
-		return s.d.check("cuStreamSynchronize", s.d.api.StreamSync(s.handle))
+		err := s.d.check("cuStreamSynchronize", s.d.api.StreamSync(s.handle))
+		s.busy.Store(err != nil)
+		return err
 	}
 	return s.downloadStaged(dst, from)
 }
@@ -196,5 +198,6 @@ func (s *stream) downloadStaged(dst []byte, from driver.Pointer) error {
 		copy(dst[at:], b.mem)
 	}
 	s.staging.rest() // all that came before is done too
+	s.busy.Store(false)
 	return nil
 }

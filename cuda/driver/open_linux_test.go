@@ -136,6 +136,17 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// TestOpenBehindStub: the loader's path holds a stub, then a driver: Open takes the second.
+func TestOpenBehindStub(t *testing.T) {
+	dir := t.TempDir()
+	sharedLibrary(t, filepath.Join(dir, "stubs", "libcuda.so.1"), stub(34))
+	good := sharedLibrary(t, filepath.Join(dir, "real", "libcuda.so.1"), working(0, 12080, 1))
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(dir, "stubs")+":"+filepath.Join(dir, "real"))
+	api, err := Open()
+	require.NoError(t, err)
+	require.Equal(t, good, api.Path())
+}
+
 // TestNoDriver: Open on a machine without one is a typed reason that names libcuda.so.1.
 func TestNoDriver(t *testing.T) {
 	api, err := Open()
