@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/likbench/likbench/backend"
 )
@@ -29,14 +28,16 @@ const (
 	// does, and long against the clock's 40 ns.
 	rateSlice  = 100 * time.Microsecond
 	rateSlices = 300
-	// memoryBytes is what the workers read together: beyond any last-level cache.
-	memoryBytes  = 512 << 20
-	memoryRounds = 6
-	launchTries  = 2000
+	// memoryBytes is what the workers walk through together, beyond any last-level cache, and
+	// memorySlice one timed stretch of it: some 1 ms.
+	memoryBytes = 512 << 20
+	memorySlice = 8 << 20
+	memoryTime  = 800 * time.Millisecond
+	launchTries = 2000
 )
 
-// Ceilings implements backend.CeilingMeter. Rates are the sum over the workers, all busy
-// at once, of each one's best slice; bandwidths are the best of whole rounds.
+// Ceilings implements backend.CeilingMeter. Each is the sum over the workers, all busy at
+// once, of the best slice of each: machines are shared, and a median measures the others.
 func (d *device) Ceilings(ctx context.Context) ([]backend.Ceiling, error) {
 	if d.closed.Load() {
 		return nil, closed("device")
@@ -134,41 +135,50 @@ func passesFor(run func(int), slice time.Duration) int {
 
 // bandwidth measures reading and copying, each worker in a part of its own.
 func (m *ceilingMeter) bandwidth() {
-	part := int64(memoryBytes/m.d.workers) &^ 4095
+	part := int(memoryBytes/m.d.workers) / memorySlice * memorySlice
 	if m.ctx.Err() != nil || part == 0 {
 		return
 	}
 	src, dst := make([][]byte, m.d.workers), make([][]byte, m.d.workers)
 	m.each(func(w int) { // touched where they are used, for the pages to be near
-		src[w], dst[w] = aligned(part), aligned(part)
-		for i := int64(0); i < part; i += 4096 {
+		src[w], dst[w] = aligned(int64(part)), aligned(int64(part))
+		for i := 0; i < part; i += 4096 {
 			src[w][i], dst[w][i] = 1, 1
 		}
 	})
-	round := func(name, note string, bytes float64, f func(w int)) {
-		best := 0.0
-		for range memoryRounds {
+	l := memoryLoops[m.d.backend.level]
+	if l.read != nil {
+		m.move("read", "vector loads with prefetch", 1, src, dst, func(_, src []byte) { l.read(&src[0], len(src)) })
+	} else {
+		m.move("read", "scalar loads", 1, src, dst, func(_, src []byte) { readWords(Words[uint64](src)) })
+	}
+	m.move("copy", "copy, bytes read plus written", 2, src, dst, func(dst, src []byte) { copy(dst, src) })
+	if l.copyNT != nil {
+		m.move("copy_nt", "stores past the caches, bytes read plus written", 2, src, dst,
+			func(dst, src []byte) { l.copyNT(&dst[0], &src[0], len(src)) })
+	}
+}
+
+// move times f, which moves factor bytes for each byte of its source, over slices.
+func (m *ceilingMeter) move(name, note string, factor float64, src, dst [][]byte, f func(dst, src []byte)) {
+	best := make([]float64, m.d.workers)
+	m.each(func(w int) {
+		for start := time.Now(); time.Since(start) < memoryTime; {
+			for at := 0; at < len(src[w]) && m.ctx.Err() == nil; at += memorySlice {
+				t := time.Now()
+				f(dst[w][at:at+memorySlice], src[w][at:at+memorySlice])
+				best[w] = max(best[w], factor*memorySlice/time.Since(t).Seconds())
+			}
 			if m.ctx.Err() != nil {
 				return
 			}
-			t := time.Now()
-			m.each(f)
-			best = max(best, bytes*float64(part)*float64(m.d.workers)/time.Since(t).Seconds())
 		}
-		m.add(name, "B/s", best, fmt.Sprintf("%s, %s", note, backend.FormatBytes(part*int64(m.d.workers))))
+	})
+	sum := 0.0
+	for _, b := range best {
+		sum += b
 	}
-	l := memoryLoops[m.d.backend.level]
-	if l.read != nil {
-		round("read", "vector loads with prefetch", 1, func(w int) { l.read(unsafe.SliceData(src[w]), len(src[w])) })
-	} else {
-		round("read", "scalar loads", 1, func(w int) { readWords(Words[uint64](src[w])) })
-	}
-	round("copy", "copy, bytes read plus written", 2, func(w int) { copy(dst[w], src[w]) })
-	if l.copyNT != nil {
-		round("copy_nt", "stores past the caches, bytes read plus written", 2, func(w int) {
-			l.copyNT(unsafe.SliceData(dst[w]), unsafe.SliceData(src[w]), len(src[w]))
-		})
-	}
+	m.add(name, "B/s", sum, fmt.Sprintf("%s, %s", note, backend.FormatBytes(int64(len(src[0])*m.d.workers))))
 }
 
 // readSink keeps readWords from being optimised away.
