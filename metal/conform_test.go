@@ -1,35 +1,44 @@
-package metal_test
+package metal
 
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/likbench/likbench/backend/conform"
 	"github.com/likbench/likbench/internal/testneed"
-	"github.com/likbench/likbench/metal"
 	"github.com/likbench/likbench/metal/internal/sim"
+	"github.com/likbench/likbench/metal/mtl"
 )
 
 // simulated is the backend over the simulator.
-func simulated(t testing.TB, o sim.Order) *metal.Backend {
+func simulated(t testing.TB, o sim.Order) (*Backend, mtl.Driver) {
 	t.Helper()
 	if err := sim.Available(); err != nil {
 		testneed.Skip(t, "clang", err.Error())
 	}
 	drv, err := sim.New(sim.Config{Order: o})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return metal.New(metal.WithDriver(drv))
+	require.NoError(t, err)
+	return New(WithDriver(drv)), drv
 }
 
 // maxWork keeps the simulator, at about a microsecond a fiber, to seconds.
 const maxWork = 3_000_000
 
-// TestConform runs the MSL in the simulator, the fibers of a threadgroup taking turns in three orders.
+// TestConform runs the MSL in the simulator, the fibers of a threadgroup taking turns in three orders. It also holds the
+// threadgroup memory that kernels took against what their bindings state.
 func TestConform(t *testing.T) {
 	for i, o := range sim.Orders {
 		t.Run(o.String(), func(t *testing.T) {
-			conform.Run(t, conform.Config{Backend: simulated(t, o), MaxWork: maxWork, NoSuite: i > 0, Seed: uint64(i)})
+			b, drv := simulated(t, o)
+			conform.Run(t, conform.Config{Backend: b, MaxWork: maxWork, NoSuite: i > 0, Seed: uint64(i)})
+			taken := sim.ThreadgroupMemory(drv)
+			for _, v := range variants() {
+				for _, s := range v.stages {
+					require.LessOrEqual(t, taken[s.entry], s.memory, "threadgroup memory of %s", s.entry)
+					require.Less(t, s.memory-taken[s.entry], int64(512), "threadgroup memory of %s is overstated", s.entry)
+				}
+			}
 		})
 	}
 }
