@@ -30,10 +30,12 @@ const (
 	TensorMaps                // descriptors for the bulk tensor copy engine
 	Graphs                    // capture and replay
 	SharedOpt                 // more than 48 KiB of dynamic shared memory
+	EagerLoad                 // functions are on the device before their first launch
 	features
 )
 
-var featureNames = [features]string{"cuLaunchKernelEx", "cuTensorMapEncodeTiled", "cuStreamBeginCapture", "cuFuncSetAttribute"}
+var featureNames = [features]string{"cuLaunchKernelEx", "cuTensorMapEncodeTiled", "cuStreamBeginCapture", "cuFuncSetAttribute",
+	"cuFuncLoad"}
 
 // String names the driver function that a feature rests on.
 func (f Feature) String() string { return featureNames[f] }
@@ -105,8 +107,8 @@ type API interface {
 
 	ModuleLoad(image []byte) (Module, Status) // a cubin, or PTX that ends in a zero byte
 	ModuleUnload(Module) Status
-	ModuleFunction(m Module, name string) (Function, Status)
-	SetDynamicShared(f Function, bytes int) Status // feature SharedOpt
+	ModuleFunction(m Module, name string) (Function, Status) // loaded, with feature EagerLoad
+	SetDynamicShared(f Function, bytes int) Status           // feature SharedOpt
 	Launch(*Launch) Status
 	EncodeTensorMap(out *[128]byte, t *TensorMap) Status // feature TensorMaps; out is 64-byte aligned
 
@@ -165,7 +167,7 @@ type TensorType uint32
 // Tensor types.
 const (
 	TensorU8   TensorType = 0
-	TensorI32  TensorType = 4
+	TensorI32  TensorType = 3
 	TensorF16  TensorType = 6
 	TensorF32  TensorType = 7
 	TensorBF16 TensorType = 9

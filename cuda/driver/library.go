@@ -262,7 +262,8 @@ func (l *Library) ModuleLoad(image []byte) (Module, Status) {
 // ModuleUnload unloads an object.
 func (l *Library) ModuleUnload(m Module) Status { return l.call(symModuleUnload, uintptr(m)) }
 
-// ModuleFunction finds an entry point.
+// ModuleFunction finds an entry point and loads it: by default the driver would do so at the first launch, which
+// may be inside a capture, where loading is not safe.
 func (l *Library) ModuleFunction(m Module, name string) (Function, Status) {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
@@ -273,7 +274,11 @@ func (l *Library) ModuleFunction(m Module, name string) (Function, Status) {
 		return 0, NotFound
 	}
 	s := l.callIn(f, symModuleFunction, f.at(0), uintptr(m), uintptr(unsafe.Pointer(&f.text)))
-	return Function(f.out[0]), s
+	fn := Function(f.out[0])
+	if s == Success && l.Has(EagerLoad) {
+		s = l.call(symFuncLoad, uintptr(fn))
+	}
+	return fn, s
 }
 
 // SetDynamicShared allows more than 48 KiB (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES is 8).

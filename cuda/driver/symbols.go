@@ -47,6 +47,7 @@ const (
 	symLaunchEx symbol = iota - 1
 	symEncodeTensorMap
 	symFuncSetAttribute
+	symFuncLoad
 	symCaptureBegin
 	symCaptureEnd
 	symGraphInstantiate
@@ -98,6 +99,7 @@ var symbolNames = [symbols]string{
 	symLaunchEx:         "cuLaunchKernelEx",
 	symEncodeTensorMap:  "cuTensorMapEncodeTiled",
 	symFuncSetAttribute: "cuFuncSetAttribute",
+	symFuncLoad:         "cuFuncLoad",
 	symCaptureBegin:     "cuStreamBeginCapture_v2",
 	symCaptureEnd:       "cuStreamEndCapture",
 	symGraphInstantiate: "cuGraphInstantiateWithFlags",
@@ -111,6 +113,7 @@ var featureSymbols = [features][]symbol{
 	LaunchEx:   {symLaunchEx},
 	TensorMaps: {symEncodeTensorMap},
 	SharedOpt:  {symFuncSetAttribute},
+	EagerLoad:  {symFuncLoad},
 	Graphs: {symCaptureBegin, symCaptureEnd, symGraphInstantiate, symGraphLaunch,
 		symGraphExecDestroy, symGraphDestroy},
 }

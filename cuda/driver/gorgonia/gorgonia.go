@@ -13,7 +13,7 @@ import (
 )
 
 // api calls cu where cu has the function, and the run-time table on the same handles where it has not: page-locked
-// memory, graphs, clusters, tensor maps, large shared memory.
+// memory, graphs, clusters, tensor maps, large shared memory, and loading a function before its first launch.
 type api struct{ driver.API }
 
 // Open returns the driver.
@@ -32,15 +32,14 @@ func Context(c cu.CUContext) driver.Context { return *(*driver.Context)(unsafe.P
 func Pointer(p cu.DevicePtr) driver.Pointer { return driver.Pointer(p) }
 
 // The handles of cu are structs of one pointer.
-func context(c driver.Context) cu.CUContext      { return *(*cu.CUContext)(unsafe.Pointer(&c)) }
-func stream(s driver.Stream) cu.Stream           { return *(*cu.Stream)(unsafe.Pointer(&s)) }
-func event(e driver.Event) cu.Event              { return *(*cu.Event)(unsafe.Pointer(&e)) }
-func module(m driver.Module) cu.Module           { return *(*cu.Module)(unsafe.Pointer(&m)) }
-func function(f driver.Function) cu.Function     { return *(*cu.Function)(unsafe.Pointer(&f)) }
-func fromStream(s cu.Stream) driver.Stream       { return *(*driver.Stream)(unsafe.Pointer(&s)) }
-func fromEvent(e cu.Event) driver.Event          { return *(*driver.Event)(unsafe.Pointer(&e)) }
-func fromModule(m cu.Module) driver.Module       { return *(*driver.Module)(unsafe.Pointer(&m)) }
-func fromFunction(f cu.Function) driver.Function { return *(*driver.Function)(unsafe.Pointer(&f)) }
+func context(c driver.Context) cu.CUContext  { return *(*cu.CUContext)(unsafe.Pointer(&c)) }
+func stream(s driver.Stream) cu.Stream       { return *(*cu.Stream)(unsafe.Pointer(&s)) }
+func event(e driver.Event) cu.Event          { return *(*cu.Event)(unsafe.Pointer(&e)) }
+func module(m driver.Module) cu.Module       { return *(*cu.Module)(unsafe.Pointer(&m)) }
+func function(f driver.Function) cu.Function { return *(*cu.Function)(unsafe.Pointer(&f)) }
+func fromStream(s cu.Stream) driver.Stream   { return *(*driver.Stream)(unsafe.Pointer(&s)) }
+func fromEvent(e cu.Event) driver.Event      { return *(*driver.Event)(unsafe.Pointer(&e)) }
+func fromModule(m cu.Module) driver.Module   { return *(*driver.Module)(unsafe.Pointer(&m)) }
 
 // status is the driver's result inside an error of cu, whose type is a number that it does not export.
 func status(err error) driver.Status {
@@ -142,11 +141,6 @@ func (api) ModuleLoad(image []byte) (driver.Module, driver.Status) {
 }
 
 func (api) ModuleUnload(m driver.Module) driver.Status { return status(module(m).Unload()) }
-
-func (api) ModuleFunction(m driver.Module, name string) (driver.Function, driver.Status) {
-	f, err := module(m).Function(name)
-	return fromFunction(f), status(err)
-}
 
 // params are the addresses of an argument block's words.
 type params [96]unsafe.Pointer
