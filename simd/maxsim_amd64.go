@@ -13,7 +13,7 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	avx2.widen, avx2.decode, avx2.normalize = widenAVX2, decodeAVX2, maxsimNormalizeAVX2
 
 	avx512 := avx2
-	avx512.width, avx512.vectors = 16, 2
+	avx512.width, avx512.vectors, avx512.max = 16, 2, maxsimMaxAVX512
 	avx512.f32 = [5]func(*float32, *float32, int, int, int, *float32){1: maxsimDotsF32x1AVX512, 2: maxsimDotsF32x2AVX512}
 	avx512.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX512, 2: maxsimDotsBF16x2AVX512}
 

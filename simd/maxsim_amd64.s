@@ -11435,29 +11435,28 @@ TEXT ·maxsimMaxAVX2(SB), NOSPLIT, $0-32
 
 column:
 	LEAQ    (AX)(DI*1), R8
-	VMOVUPS (BX)(DI*1), Y0
-	VMOVAPS Y0, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
+	VMOVUPS (BX)(DI*1), Y1
+	VMOVAPS Y1, Y2
+	VXORPS  Y0, Y0, Y0
 	LEAQ    (R9)(R9*1), SI
 	MOVQ    CX, DX
 	SUBQ    $0x00000004, DX
 	JLT     few
 
 four:
-	VMOVUPS (R8), Y4
-	VMOVUPS (R8)(R9*1), Y5
-	VMAXPS  Y0, Y4, Y0
-	VMAXPS  Y0, Y5, Y0
-	VCMPPS  $0x03, Y5, Y4, Y4
-	VORPS   Y4, Y2, Y2
-	ADDQ    SI, R8
-	VMOVUPS (R8), Y4
-	VMOVUPS (R8)(R9*1), Y5
+	VMOVUPS (R8), Y3
+	VMOVUPS (R8)(R9*1), Y4
+	VMAXPS  Y1, Y3, Y1
 	VMAXPS  Y1, Y4, Y1
-	VMAXPS  Y1, Y5, Y1
-	VCMPPS  $0x03, Y5, Y4, Y4
-	VORPS   Y4, Y3, Y3
+	VCMPPS  $0x03, Y4, Y3, Y3
+	VORPS   Y3, Y0, Y0
+	ADDQ    SI, R8
+	VMOVUPS (R8), Y3
+	VMOVUPS (R8)(R9*1), Y4
+	VMAXPS  Y2, Y3, Y2
+	VMAXPS  Y2, Y4, Y2
+	VCMPPS  $0x03, Y4, Y3, Y3
+	VORPS   Y3, Y0, Y0
 	ADDQ    SI, R8
 	SUBQ    $0x00000004, DX
 	JGE     four
@@ -11467,22 +11466,84 @@ few:
 	JZ   end
 
 one:
-	VMOVUPS (R8), Y4
-	VMAXPS  Y0, Y4, Y0
-	VCMPPS  $0x03, Y4, Y4, Y4
-	VORPS   Y4, Y2, Y2
+	VMOVUPS (R8), Y3
+	VMAXPS  Y1, Y3, Y1
+	VCMPPS  $0x03, Y3, Y3, Y3
+	VORPS   Y3, Y0, Y0
 	ADDQ    R9, R8
 	DECQ    DX
 	JNZ     one
 
 end:
-	VMAXPS  Y0, Y1, Y0
-	VORPS   Y3, Y2, Y2
-	VORPS   Y2, Y0, Y0
-	VMOVUPS Y0, (BX)(DI*1)
+	VMAXPS  Y1, Y2, Y1
+	VORPS   Y0, Y1, Y1
+	VMOVUPS Y1, (BX)(DI*1)
 	ADDQ    $0x00000020, DI
 	CMPQ    DI, R9
 	JLT     column
+	VZEROUPPER
+	RET
+
+// func maxsimMaxAVX512(dots *float32, n int, lanes int, best *float32)
+// Requires: AVX, AVX512F
+TEXT ·maxsimMaxAVX512(SB), NOSPLIT, $0-32
+	MOVQ       dots+0(FP), AX
+	MOVQ       n+8(FP), CX
+	MOVQ       lanes+16(FP), DX
+	MOVQ       best+24(FP), BX
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       DX, R9
+	SHLQ       $0x02, R9
+	XORQ       DI, DI
+
+column:
+	LEAQ    (AX)(DI*1), R8
+	VMOVUPS (BX)(DI*1), Z1
+	VMOVAPS Z1, Z2
+	KXORW   K1, K1, K1
+	LEAQ    (R9)(R9*1), SI
+	MOVQ    CX, DX
+	SUBQ    $0x00000004, DX
+	JLT     few
+
+four:
+	VMOVUPS (R8), Z3
+	VMOVUPS (R8)(R9*1), Z4
+	VMAXPS  Z1, Z3, Z1
+	VMAXPS  Z1, Z4, Z1
+	VCMPPS  $0x03, Z4, Z3, K2
+	KORW    K2, K1, K1
+	ADDQ    SI, R8
+	VMOVUPS (R8), Z3
+	VMOVUPS (R8)(R9*1), Z4
+	VMAXPS  Z2, Z3, Z2
+	VMAXPS  Z2, Z4, Z2
+	VCMPPS  $0x03, Z4, Z3, K2
+	KORW    K2, K1, K1
+	ADDQ    SI, R8
+	SUBQ    $0x00000004, DX
+	JGE     four
+
+few:
+	ADDQ $0x00000004, DX
+	JZ   end
+
+one:
+	VMOVUPS (R8), Z3
+	VMAXPS  Z1, Z3, Z1
+	VCMPPS  $0x03, Z3, Z3, K2
+	KORW    K2, K1, K1
+	ADDQ    R9, R8
+	DECQ    DX
+	JNZ     one
+
+end:
+	VMAXPS    Z1, Z2, Z1
+	VBLENDMPS Z0, Z1, K1, Z1
+	VMOVUPS   Z1, (BX)(DI*1)
+	ADDQ      $0x00000040, DI
+	CMPQ      DI, R9
+	JLT       column
 	VZEROUPPER
 	RET
 

@@ -108,6 +108,11 @@ func maxsimDotsx2AVX512BF16(panel *float32, doc *uint16, stride int, d int, n in
 //go:noescape
 func maxsimMaxAVX2(dots *float32, n int, lanes int, best *float32)
 
+// maxsimMaxAVX512 is maxsimMaxAVX2 for lanes a multiple of 16. Reference: maxsimMaxGeneric.
+//
+//go:noescape
+func maxsimMaxAVX512(dots *float32, n int, lanes int, best *float32)
+
 // maxsimWinnerAVX2 is maxsimMaxAVX2 with winner[j] set to first+t wherever best[j] is raised by row t
 // or becomes NaN there. Reference: maxsimWinnerGeneric.
 //

@@ -25,9 +25,9 @@ func begin(c *build.Context, name, signature string, doc ...string) {
 
 func load(c *build.Context, name string) reg.Register { return c.Load(c.Param(name), c.GP64()) }
 
-// columns emits the loop over vectors of 8 lanes: body once per vector, with the column's
+// columns emits the loop over vectors of width bytes: body once per vector, with the column's
 // first row in row, its byte offset in off and the row pitch in pitch.
-func columns(c *build.Context, dots, lanes reg.Register, body func(off, row, pitch reg.Register)) {
+func columns(c *build.Context, dots, lanes reg.Register, width uint32, body func(off, row, pitch reg.Register)) {
 	off, row, pitch := c.GP64(), c.GP64(), c.GP64()
 	c.MOVQ(lanes, pitch)
 	c.SHLQ(U8(2), pitch)
@@ -35,7 +35,7 @@ func columns(c *build.Context, dots, lanes reg.Register, body func(off, row, pit
 	c.Label("column")
 	c.LEAQ(Mem{Base: dots, Index: off, Scale: 1}, row)
 	body(off, row, pitch)
-	c.ADDQ(U32(32), off)
+	c.ADDQ(U32(width), off)
 	c.CMPQ(off, pitch)
 	c.JLT(LabelRef("column"))
 	c.VZEROUPPER()
@@ -48,27 +48,53 @@ func scanMax(c *build.Context) {
 	begin(c, "maxsimMaxAVX2", "func(dots *float32, n, lanes int, best *float32)",
 		"maxsimMaxAVX2 raises best[j] to the largest of dots[t*lanes+j] over t < n, NaN if one of them",
 		"or best[j] is NaN. lanes is a multiple of 8. Reference: maxsimMaxGeneric.")
+	maxima(c, 32, c.YMM, func() (clear func(), collect func(x, y, spare reg.VecVirtual), merge func(m reg.VecVirtual)) {
+		nan := c.YMM()
+		clear = func() { c.VXORPS(nan, nan, nan) }
+		collect = func(x, y, spare reg.VecVirtual) {
+			c.VCMPPS(U8(unordered), y, x, spare)
+			c.VORPS(spare, nan, nan)
+		}
+		return clear, collect, func(m reg.VecVirtual) { c.VORPS(nan, m, m) } // all bits set is a NaN
+	})
+	begin(c, "maxsimMaxAVX512", "func(dots *float32, n, lanes int, best *float32)",
+		"maxsimMaxAVX512 is maxsimMaxAVX2 for lanes a multiple of 16. Reference: maxsimMaxGeneric.")
+	maxima(c, 64, c.ZMM, func() (clear func(), collect func(x, y, spare reg.VecVirtual), merge func(m reg.VecVirtual)) {
+		nan, now, ones := c.K(), c.K(), c.ZMM()
+		c.VPTERNLOGD(U8(0xff), ones, ones, ones)
+		clear = func() { c.KXORW(nan, nan, nan) }
+		collect = func(x, y, _ reg.VecVirtual) {
+			c.VCMPPS(U8(unordered), y, x, now)
+			c.KORW(now, nan, nan)
+		}
+		return clear, collect, func(m reg.VecVirtual) { c.VBLENDMPS(ones, m, nan, m) }
+	})
+}
+
+// maxima emits the loops of scanMax over vectors of width bytes: two running maxima, and
+// what watch does about NaN.
+func maxima(c *build.Context, width uint32, vector func() reg.VecVirtual,
+	watch func() (clear func(), collect func(x, y, spare reg.VecVirtual), merge func(m reg.VecVirtual))) {
 	dots, n, lanes, best := load(c, "dots"), load(c, "n"), load(c, "lanes"), load(c, "best")
 	t, pitch2 := c.GP64(), c.GP64()
-	columns(c, dots, lanes, func(off, row, pitch reg.Register) {
-		m, m2, nan, nan2, x, y := c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM()
+	clear, collect, merge := watch()
+	columns(c, dots, lanes, width, func(off, row, pitch reg.Register) {
+		m, m2, x, y, spare := vector(), vector(), vector(), vector(), vector()
 		at := Mem{Base: best, Index: off, Scale: 1}
 		c.VMOVUPS(at, m)
 		c.VMOVAPS(m, m2)
-		c.VXORPS(nan, nan, nan)
-		c.VXORPS(nan2, nan2, nan2)
+		clear()
 		c.LEAQ(Mem{Base: pitch, Index: pitch, Scale: 1}, pitch2)
 		c.MOVQ(n, t)
 		c.SUBQ(U32(4), t)
 		c.JLT(LabelRef("few"))
 		c.Label("four")
-		for _, p := range []struct{ m, nan reg.VecVirtual }{{m, nan}, {m2, nan2}} {
+		for _, running := range []reg.VecVirtual{m, m2} {
 			c.VMOVUPS(Mem{Base: row}, x)
 			c.VMOVUPS(Mem{Base: row, Index: pitch, Scale: 1}, y)
-			c.VMAXPS(p.m, x, p.m)
-			c.VMAXPS(p.m, y, p.m)
-			c.VCMPPS(U8(unordered), y, x, x)
-			c.VORPS(x, p.nan, p.nan)
+			c.VMAXPS(running, x, running)
+			c.VMAXPS(running, y, running)
+			collect(x, y, spare)
 			c.ADDQ(pitch2, row)
 		}
 		c.SUBQ(U32(4), t)
@@ -79,15 +105,13 @@ func scanMax(c *build.Context) {
 		c.Label("one")
 		c.VMOVUPS(Mem{Base: row}, x)
 		c.VMAXPS(m, x, m)
-		c.VCMPPS(U8(unordered), x, x, x)
-		c.VORPS(x, nan, nan)
+		collect(x, x, spare)
 		c.ADDQ(pitch, row)
 		c.DECQ(t)
 		c.JNZ(LabelRef("one"))
 		c.Label("end")
 		c.VMAXPS(m, m2, m)
-		c.VORPS(nan2, nan, nan)
-		c.VORPS(nan, m, m) // all bits set is a NaN
+		merge(m)
 		c.VMOVUPS(m, at)
 	})
 }
@@ -105,7 +129,7 @@ func scanWinner(c *build.Context) {
 	c.VMOVD(first.(reg.GPVirtual).As32(), start.AsX())
 	c.VPBROADCASTD(start.AsX(), start)
 	c.VPCMPEQD(one, one, one) // -1
-	columns(c, dots, lanes, func(off, row, pitch reg.Register) {
+	columns(c, dots, lanes, 32, func(off, row, pitch reg.Register) {
 		m, w, now, x, take, real := c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM(), c.YMM()
 		bestAt := Mem{Base: best, Index: off, Scale: 1}
 		winnerAt := Mem{Base: winner, Index: off, Scale: 1}
@@ -137,7 +161,7 @@ func scaleDots(c *build.Context) {
 	dots, n, lanes := load(c, "dots"), load(c, "n"), load(c, "lanes")
 	query, doc := load(c, "query"), load(c, "doc")
 	t := c.GP64()
-	columns(c, dots, lanes, func(off, row, pitch reg.Register) {
+	columns(c, dots, lanes, 32, func(off, row, pitch reg.Register) {
 		sq, sd := c.YMM(), c.YMM()
 		c.VMOVUPS(Mem{Base: query, Index: off, Scale: 1}, sq)
 		c.XORQ(t, t)
