@@ -49,6 +49,15 @@ func TestRMSNormCasting(t *testing.T) {
 	}
 }
 
+// The none mode rounds the mean before it adds eps: 272.5 → 272, 273 → 272 (tie), and
+// 1/√272 = .06063 → 248/4096. Without the first rounding it would be 247/4096.
+func TestRMSNormCastingNoneRoundsTheMean(t *testing.T) {
+	m := newMemory(t)
+	a := kernels.RMSNormArgs{X: m.of(bf16, dims(1, 2), 16, 17), Y: m.out(bf16, 1, 2), RStd: m.out(f32, 1), Eps: 1, Casting: kernels.CastNone}
+	launch(m, kernels.RMSNorm, &a)
+	m.equal(a.RStd, 248./4096)
+}
+
 // Squares beyond the largest f16 are legal: x = ±4096, r = 1/4096.
 func TestRMSNormSquaresBeyondF16(t *testing.T) {
 	m := newMemory(t)

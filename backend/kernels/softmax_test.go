@@ -9,14 +9,15 @@ import (
 
 func TestSoftmaxByHand(t *testing.T) {
 	m := newMemory(t)
-	a := kernels.SoftmaxArgs{X: m.of(f32, dims(5, 3),
+	a := kernels.SoftmaxArgs{X: m.of(f32, dims(6, 3),
+		-inf, nan, -inf,
 		1000, 1000, -inf,
 		-inf, -inf, -inf,
 		1, nan, -inf,
 		inf, 1, 2,
-		-20000, 0, -20000), Y: m.out(f32, 5, 3)}
+		-20000, 0, -20000), Y: m.out(f32, 6, 3)}
 	launch(m, kernels.Softmax, &a)
-	m.equal(a.Y, .5, .5, 0, 0, 0, 0, nan, nan, nan, nan, nan, nan, 0, 1, 0)
+	m.equal(a.Y, nan, nan, nan, .5, .5, 0, 0, 0, 0, nan, nan, nan, nan, nan, nan, 0, 1, 0)
 
 	a = kernels.SoftmaxArgs{X: m.of(f32, dims(1, 3), 0, float64(float32(math.Ln2)), float64(float32(2*math.Ln2))), Y: m.out(f32, 1, 3)}
 	launch(m, kernels.Softmax, &a)
