@@ -88,7 +88,7 @@ func TestBindingsAreBestFirst(t *testing.T) {
 	for _, b := range New().Bindings() {
 		seen[b.Kernel] = append(seen[b.Kernel], b.Variant)
 	}
-	require.Equal(t, []string{"neon", "avx512bf16", "avx512", "avx2", "generic"}, seen["maxsim_bf16"])
+	require.Equal(t, []string{"neonbf16", "neon", "avx512bf16", "avx512", "avx2", "generic"}, seen["maxsim_bf16"])
 	for k, vs := range seen {
 		require.Equal(t, "generic", vs[len(vs)-1], "%s has a portable body, tried last", k)
 	}

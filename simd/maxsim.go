@@ -7,7 +7,8 @@ import (
 
 // The variants of maxsim. avx2, avx512 and neon add the products of a pair of tokens in
 // one chain of fused multiply-adds over ascending components, so they are one class;
-// generic rounds products first, and avx512bf16 adds them in pairs.
+// generic rounds products first, and avx512bf16 and neonbf16 add them in pairs, each with
+// rounding of its own.
 const maxsimClass = "fma_chain"
 
 var _ = maxsimBind("maxsim_f32", "generic", "generic", "portable loops")
@@ -20,6 +21,7 @@ var _ = maxsimBind("maxsim_bf16", "avx2", maxsimClass, "as f32, widened on load"
 var _ = maxsimBind("maxsim_bf16", "avx512", maxsimClass, "as f32, widened on load", "avx512")
 var _ = maxsimBind("maxsim_bf16", "avx512bf16", "avx512bf16", "VDPBF16PS on pairs; not with Normalize", "avx512", "avx512_bf16")
 var _ = maxsimBind("maxsim_bf16", "neon", maxsimClass, "as f32, widened on load", "neon")
+var _ = maxsimBind("maxsim_bf16", "neonbf16", "neonbf16", "BFDOT on pairs; not with Normalize", "neon", "bf16")
 
 // maxsimBind binds one instance of maxsim at one level.
 func maxsimBind(instance, variant, class, note string, requires ...string) bool {

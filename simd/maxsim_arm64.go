@@ -47,7 +47,12 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	neon.max, neon.winner, neon.scale = maxsimMaxNEON, maxsimWinnerNEON, maxsimScaleNEON
 	neon.pack, neon.packBF16 = packNEON, packBF16NEON
 	neon.widen, neon.normalize = widenNEON, maxsimNormalizeNEON
-	return map[string]*maxsimUnit{"neon": &neon}
+
+	pairs := neon
+	pairs.pairs, pairs.decodeBF16 = true, maxsimDecodeBF16Generic
+	pairs.f32 = [5]func(*float32, *float32, int, int, int, *float32){}
+	pairs.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsNEONBF16}
+	return map[string]*maxsimUnit{"neon": &neon, "neonbf16": &pairs}
 }()
 
 // packNEON leaves what is beyond a multiple of 4 components to the portable body, as

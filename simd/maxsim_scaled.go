@@ -12,6 +12,7 @@ var _ = maxsimScaledBind("avx2", maxsimClass, "rows widened to f32", "avx2")
 var _ = maxsimScaledBind("avx512", maxsimClass, "rows widened to f32", "avx512")
 var _ = maxsimScaledBind("avx512bf16", "avx512bf16", "rows widened to bf16, VDPBF16PS on pairs", "avx512", "avx512_bf16")
 var _ = maxsimScaledBind("neon", maxsimClass, "rows widened to f32", "neon")
+var _ = maxsimScaledBind("neonbf16", "neonbf16", "rows widened to bf16, BFDOT on pairs", "neon", "bf16")
 
 // maxsimScaledBind binds maxsim_scaled at one level.
 func maxsimScaledBind(variant, class, note string, requires ...string) bool {

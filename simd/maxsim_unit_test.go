@@ -17,7 +17,7 @@ func units() map[string]*maxsimUnit {
 	found := map[string]*maxsimUnit{}
 	has := features(Detected())
 	for name, u := range maxsimUnits {
-		if slices.Contains(has, name) || u.pairs && slices.Contains(has, "avx512_bf16") {
+		if slices.Contains(has, name) || u.pairs && (slices.Contains(has, "avx512_bf16") || slices.Contains(has, "bf16")) {
 			found[name] = u
 		}
 	}
