@@ -239,13 +239,13 @@ func TestCapabilityDecides(t *testing.T) {
 		reason            string
 	}{
 		{old, "maxsim_bf16", "simdgroup", "needs simd_reduction: the GPU has no simdgroup reductions (needs family Apple7 or Mac2)"},
-		{old, "maxsim_bf16", "naive", ""},
+		{old, "softmax_f32", "naive", ""},
 		{one(), "rbf_matmul_f64", "naive", "needs f64: the Metal Shading Language has no double type"},
 		{one(), "nosuch", "naive", "not compiled in"},
 		{fake.Config{Devices: one().Devices, Width: 16}, "maxsim_f32", "simdgroup",
 			"written for simdgroups of 32 threads, the pipeline of maxsim_f32_simdgroup has 16"},
 		{fake.Config{Devices: one().Devices, MaxThreads: 64}, "maxsim_f32", "simdgroup",
-			"needs threadgroups of 128 threads, the pipeline of maxsim_f32_simdgroup allows 64"},
+			"needs threadgroups of 256 threads, the pipeline of maxsim_f32_simdgroup_offsets allows 64"},
 	} {
 		err := load(c.config, c.instance, c.variant)
 		if c.reason == "" {

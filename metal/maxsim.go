@@ -4,58 +4,57 @@ import (
 	"math"
 
 	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/kernel"
 	"github.com/likbench/likbench/backend/kernels"
 )
 
-// Both variants of both kernels take a pair of query and document a thread or threadgroup; axes are tq, d, nq, td, nd.
+// Sizes of src/lateinteraction. Axes of both kernels are tq, d, nq, td, nd.
 const (
-	maxSimThreads    = 32     // of the naive variant
-	maxSimTile       = 32     // TILE in src/lateinteraction/maxsim_simdgroup.h
-	maxSimTileThread = 128    // TILE_THREADS
-	maxSimMemory     = 13_312 // bytes: as the header states, rounded up to 256
+	maxSimThreads     = 32     // of the naive variant: a thread a pair of query and document
+	maxSimTile        = 32     // TILE in maxsim_simdgroup.h
+	maxSimTileThreads = 128    // TILE_THREADS: a threadgroup a pair
+	maxSimMemory      = 13_312 // bytes: as maxsim_simdgroup.h states, rounded up to 256
+	offsetsThreads    = 256    // OFFSETS_THREADS in src/msl/offsets.h
+	offsetsGroups     = 2      // ragged axes: queries and documents
 )
-
-func pairThreads(c *backend.Call, g *Geometry) {
-	g.Plane(CeilDiv(c.Axes[4], maxSimThreads), max(c.Axes[2], 1), maxSimThreads)
-}
-
-// pairGroups gives every pair a threadgroup.
-func pairGroups(c *backend.Call, g *Geometry) {
-	g.Plane(c.Axes[4], max(c.Axes[2], 1), maxSimTileThread)
-}
 
 var maxSimTiles = map[string]int64{"d": maxSimTile, "td": maxSimTile, "tq": maxSimTile}
 
-// acceptMaxSim refuses documents too long for a winner's 32 bits, which Check refuses too where it can see them.
+// acceptMaxSim refuses token axes beyond the 32 bits of a trusted offset and of a winner.
 func acceptMaxSim(variant string) func(*backend.Call) error {
 	return func(c *backend.Call) error {
-		if c.Axes[3] > math.MaxInt32 {
-			return &backend.UnsupportedError{Backend: name, Kernel: "maxsim", Variant: variant, Reason: "more than 2^31-1 document tokens"}
+		if c.Axes[0] > math.MaxInt32 || c.Axes[3] > math.MaxInt32 {
+			return &backend.UnsupportedError{Backend: name, Kernel: "maxsim", Variant: variant, Reason: "more than 2^31-1 tokens"}
 		}
 		return nil
 	}
 }
 
-func bindMaxSim(instance string) bool {
-	return Bind(kernels.MaxSim, backend.Binding{Kernel: instance, Variant: "simdgroup", Requires: []string{featureReduce, featureMatrix},
-		Accept: acceptMaxSim("simdgroup"), Tile: maxSimTiles, Note: "32×32 tiles, 8×8 matrix products"},
-		Launcher[kernels.MaxSimArgs]{Stages: []Stage[kernels.MaxSimArgs]{{Threads: maxSimTileThread, Width: 32, Memory: maxSimMemory,
-			Geometry: func(_ *kernels.MaxSimArgs, c *backend.Call, g *Geometry) { pairGroups(c, g) }}}}) &&
-		Bind(kernels.MaxSim, backend.Binding{Kernel: instance, Variant: "naive", Accept: acceptMaxSim("naive"), Note: "a thread a pair"},
-			Launcher[kernels.MaxSimArgs]{Stages: []Stage[kernels.MaxSimArgs]{{Threads: maxSimThreads,
-				Geometry: func(_ *kernels.MaxSimArgs, c *backend.Call, g *Geometry) { pairThreads(c, g) }}}})
+// maxSimLauncher is the stages of either kernel: offsets that can be trusted, then the pairs.
+func maxSimLauncher[A any](pairs Stage[A], x func(nd int64) int64) Launcher[A] {
+	threads := pairs.Threads
+	pairs.Geometry = func(_ *A, c *backend.Call, g *Geometry) { g.Plane(x(c.Axes[4]), max(c.Axes[2], 1), threads) }
+	return Launcher[A]{
+		Workspace: func(c *backend.Call) int64 { return 4 * (c.Axes[2] + c.Axes[4] + 2) },
+		Stages: []Stage[A]{
+			{Name: "offsets", Threads: offsetsThreads, Memory: rowMemory, Geometry: func(_ *A, _ *backend.Call, g *Geometry) { g.Line(offsetsGroups, offsetsThreads) }},
+			pairs,
+		},
+	}
+}
+
+func bindMaxSim[A any](k *kernel.Kernel[A], instance, how string) bool {
+	tiled := Stage[A]{Threads: maxSimTileThreads, Width: 32, Memory: maxSimMemory}
+	serial := Stage[A]{Threads: maxSimThreads}
+	return Bind(k, backend.Binding{Kernel: instance, Variant: "simdgroup", Requires: []string{featureReduce, featureMatrix},
+		Accept: acceptMaxSim("simdgroup"), Tile: maxSimTiles, Note: how + "32×32 tiles, 8×8 matrix products"},
+		maxSimLauncher(tiled, func(nd int64) int64 { return nd })) &&
+		Bind(k, backend.Binding{Kernel: instance, Variant: "naive", Requires: []string{featureReduce}, Accept: acceptMaxSim("naive"), Note: how + "a thread a pair"},
+			maxSimLauncher(serial, func(nd int64) int64 { return CeilDiv(nd, maxSimThreads) }))
 }
 
 var (
-	_ = bindMaxSim("maxsim_f32")
-	_ = bindMaxSim("maxsim_bf16")
+	_ = bindMaxSim(kernels.MaxSim, "maxsim_f32", "")
+	_ = bindMaxSim(kernels.MaxSim, "maxsim_bf16", "")
+	_ = bindMaxSim(kernels.MaxSimScaled, "maxsim_scaled_f8e4m3", "widened to f32: ")
 )
-
-var _ = Bind(kernels.MaxSimScaled, backend.Binding{Kernel: "maxsim_scaled_f8e4m3", Variant: "simdgroup", Requires: []string{featureReduce, featureMatrix},
-	Accept: acceptMaxSim("simdgroup"), Tile: maxSimTiles, Note: "widened to f32: 32×32 tiles, 8×8 matrix products"},
-	Launcher[kernels.MaxSimScaledArgs]{Stages: []Stage[kernels.MaxSimScaledArgs]{{Threads: maxSimTileThread, Width: 32, Memory: maxSimMemory,
-		Geometry: func(_ *kernels.MaxSimScaledArgs, c *backend.Call, g *Geometry) { pairGroups(c, g) }}}})
-
-var _ = Bind(kernels.MaxSimScaled, backend.Binding{Kernel: "maxsim_scaled_f8e4m3", Variant: "naive", Accept: acceptMaxSim("naive"), Note: "widened to f32: a thread a pair"},
-	Launcher[kernels.MaxSimScaledArgs]{Stages: []Stage[kernels.MaxSimScaledArgs]{{Threads: maxSimThreads,
-		Geometry: func(_ *kernels.MaxSimScaledArgs, c *backend.Call, g *Geometry) { pairThreads(c, g) }}}})

@@ -82,8 +82,8 @@ func TestSizesAgreeWithTheSources(t *testing.T) {
 		want       int64
 	}{
 		{"msl/status.h", "STATUS_CODES", statusCodes}, {"msl/status.h", "STATUS_OPERANDS", statusOperands},
-		{"msl/status.h", "FAULT_OFFSETS", kernel.FaultOffsets}, {"msl/reduce.h", "MAX_SIMDGROUPS", rowMemory / 4},
-		{"lateinteraction/maxsim_simdgroup.h", "TILE", maxSimTile}, {"lateinteraction/maxsim_simdgroup.h", "TILE_THREADS", maxSimTileThread},
+		{"msl/offsets.h", "OFFSETS_THREADS", offsetsThreads}, {"msl/status.h", "FAULT_OFFSETS", kernel.FaultOffsets}, {"msl/reduce.h", "MAX_SIMDGROUPS", rowMemory / 4},
+		{"lateinteraction/maxsim_simdgroup.h", "TILE", maxSimTile}, {"lateinteraction/maxsim_simdgroup.h", "TILE_THREADS", maxSimTileThreads},
 		{"rownorm/rms_norm_backward.h", "DW_ROWS", rmsRows}, {"rownorm/rms_norm.h", "CAST_LLAMA", int64(kernels.CastLlama)},
 		{"rownorm/rms_norm.h", "CAST_GEMMA", int64(kernels.CastGemma)}, {"rownorm/rms_norm.h", "CAST_NONE", int64(kernels.CastNone)},
 		{"loss/hardest.h", "REDUCE_NONE", int64(kernels.ReduceNone)}, {"loss/hardest.h", "REDUCE_MEAN", int64(kernels.ReduceMean)},

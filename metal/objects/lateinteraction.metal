@@ -4,7 +4,7 @@
 #line 1 "lateinteraction/maxsim_simdgroup.h"
 // maxsim and maxsim_scaled, variant simdgroup.
 //
-// Operation, axes: as maxsim_naive.h.
+// Stages, operation, axes: as maxsim_naive.h.
 // Geometry: one threadgroup of 128 threads (4 simdgroups of 32) a (document, query) pair, over nd x max(nq, 1).
 // Threadgroup memory: 13,184 bytes. Requirements: simdgroup matrices (family Apple7), simdgroups of 32.
 // Variant: 32 query tokens by 32 document tokens at a time, as 8x8 matrix products of widened components; a simdgroup
@@ -16,11 +16,18 @@
 #line 1 "lateinteraction/maxsim_naive.h"
 // maxsim and maxsim_scaled, variant naive.
 //
+// Stages: offsets (maxsim_offsets.h), then this.
 // Operation: score[i,j] = sum over active tokens t of query i of max over valid tokens u of document j of <q_t, d_u>.
 // Axes: tq query tokens, nq queries, td document tokens, nd documents, d components; all row-major.
 // Geometry: one thread a (document, query) pair; threadgroups of 32 x 1 threads over nd x max(nq, 1).
 // Threadgroup memory: none. Requirements: none.
 // Variant: everything serial in one thread. A dot product is one chain of fused multiply-adds in ascending order.
+
+#line 1 "lateinteraction/maxsim_offsets.h"
+// The first stage of maxsim and maxsim_scaled, in every variant: offsets that the next stage can trust (msl/offsets.h).
+//
+// Scratch: nq+1 query offsets, then nd+1 document offsets, as uint.
+// Geometry: two threadgroups of 256 threads, one a ragged axis. Threadgroup memory: 128 bytes.
 
 #line 1 "args/maxsim_args.h"
 // Code generated from the declaration of maxsim. DO NOT EDIT.
@@ -59,7 +66,7 @@ struct maxsim_args {
 #define MAXSIM_BUFFER_STATUS 9
 #define MAXSIM_BUFFER_ARGS 10
 #endif
-#line 10 "lateinteraction/maxsim_naive.h"
+#line 7 "lateinteraction/maxsim_offsets.h"
 #line 1 "args/maxsim_scaled_args.h"
 // Code generated from the declaration of maxsim_scaled. DO NOT EDIT.
 #ifndef MAXSIM_SCALED_ARGS_H
@@ -100,6 +107,179 @@ struct maxsim_scaled_args {
 #define MAXSIM_SCALED_BUFFER_STATUS 11
 #define MAXSIM_SCALED_BUFFER_ARGS 12
 #endif
+#line 8 "lateinteraction/maxsim_offsets.h"
+#line 1 "msl/offsets.h"
+// Ragged axes. Offsets may come from another kernel, so a stage of its own makes a copy that can be trusted: clamped to
+// the axis and never decreasing, as the references read them; every entry that had to change is reported.
+
+#line 1 "msl/reduce.h"
+// Reductions over a threadgroup: simdgroups first, then their results through threadgroup memory. The order is fixed
+// by the number of threads, so the same launch gives the same bits.
+
+#include <metal_stdlib>
+using namespace metal;
+
+enum { MAX_SIMDGROUPS = 32 }; // 1024 threads of simdgroups of 32; Metal has no narrower ones on the GPUs we take
+
+// lanes is what a body must know of its place.
+struct lanes {
+  uint thread_index, threads; // in the threadgroup
+  uint lane, group, groups;   // in the simdgroup; index and number of simdgroups
+};
+
+// group_sum returns the sum in every thread. part has MAX_SIMDGROUPS floats and may be reused at once.
+static inline float group_sum(float v, lanes l, threadgroup float *part) {
+  v = simd_sum(v);
+  if (l.groups == 1) return v;
+  threadgroup_barrier(mem_flags::mem_threadgroup); // part may still be read from a reduction before
+  if (l.lane == 0) part[l.group] = v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  float s = 0;
+  for (uint g = 0; g < l.groups; g++) s += part[g];
+  return s;
+}
+
+// group_max ignores NaN only if the caller passes none.
+static inline float group_max(float v, lanes l, threadgroup float *part) {
+  v = simd_max(v);
+  if (l.groups == 1) return v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  float m = part[0];
+  for (uint g = 1; g < l.groups; g++) m = max(m, part[g]);
+  return m;
+}
+
+static inline uint group_min(uint v, lanes l, threadgroup uint *part) {
+  v = simd_min(v);
+  if (l.groups == 1) return v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  uint m = part[0];
+  for (uint g = 1; g < l.groups; g++) m = min(m, part[g]);
+  return m;
+}
+
+static inline uint group_sum(uint v, lanes l, threadgroup uint *part) {
+  v = simd_sum(v);
+  if (l.groups == 1) return v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = v;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  uint s = 0;
+  for (uint g = 0; g < l.groups; g++) s += part[g];
+  return s;
+}
+
+// group_prefix gives each thread the sum of v over the threads before it, and all of them the total.
+static inline uint group_prefix(uint v, lanes l, threadgroup uint *part, thread uint &total) {
+  uint before = simd_prefix_exclusive_sum(v), all = simd_sum(v);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = all;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  total = 0;
+  for (uint g = 0; g < l.groups; g++) {
+    if (g < l.group) before += part[g];
+    total += part[g];
+  }
+  return before;
+}
+
+// group_prefix_max gives each thread the largest v of the threads before it, 0 for the first, and all of them the total.
+static inline uint group_prefix_max(uint v, lanes l, threadgroup uint *part, thread uint &total) {
+  uint upto = v;
+  for (ushort d = 1; d < l.threads / l.groups; d *= 2) {
+    uint below = simd_shuffle_up(upto, d);
+    if (l.lane >= d) upto = max(upto, below);
+  }
+  uint before = simd_shuffle_up(upto, 1), all = simd_max(v);
+  if (l.lane == 0) before = 0;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = all;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  total = 0;
+  for (uint g = 0; g < l.groups; g++) {
+    if (g < l.group) before = max(before, part[g]);
+    total = max(total, part[g]);
+  }
+  return before;
+}
+#line 5 "msl/offsets.h"
+#line 1 "msl/status.h"
+// Data errors. Metal has no 64-bit atomics, so the stream's status is not one word but a slot of 32 bits for each
+// binding (tag), code and operand, combined by an atomic maximum; the host turns the slots into the status word of
+// backend/kernel/status.go. Word 0 says whether there is anything to read.
+
+
+#include <metal_atomic>
+using namespace metal;
+
+enum { STATUS_CODES = 16, STATUS_OPERANDS = 24, FAULT_OFFSETS = 15 };
+
+// report keeps the lowest index; one beyond 2^32-2 is reported as that.
+static inline void report(device atomic_uint *status, ulong tag, uint code, uint operand, long index) {
+  uint low = index < 0xfffffffeL ? uint(index) : 0xfffffffeu;
+  atomic_store_explicit(status, 1u, memory_order_relaxed);
+  atomic_fetch_max_explicit(status + 1 + (uint(tag) * STATUS_CODES + code) * STATUS_OPERANDS + operand, ~low, memory_order_relaxed);
+}
+#line 6 "msl/offsets.h"
+
+enum { OFFSETS_THREADS = 256 };
+
+struct segment { long begin, end; };
+
+// segment_at is segment i of a trusted copy.
+static inline segment segment_at(device const uint *trusted, long i) {
+  segment s = {long(trusted[i]), long(trusted[i + 1])};
+  return s;
+}
+
+// trust_offsets copies n+1 offsets into an axis of fewer than 2^32 elements: entry i is the largest of the entries up to
+// i, within [0, axis]. One threadgroup of OFFSETS_THREADS calls it.
+static inline void trust_offsets(device const long *off, long n, long axis, device uint *trusted, lanes l, threadgroup uint *part,
+                                 device atomic_uint *status, ulong tag, uint operand) {
+  uint low = 0; // of the entries before this block
+  for (long base = 0; base <= n; base += OFFSETS_THREADS) {
+    long i = base + l.thread_index, x = i <= n ? off[i] : 0;
+    uint here = x < 0 ? 0u : x > axis ? uint(axis) : uint(x), all;
+    uint before = max(group_prefix_max(here, l, part, all), low);
+    if (i <= n) {
+      if (x < long(before) || x > axis) report(status, tag, FAULT_OFFSETS, operand, i);
+      trusted[i] = max(here, before);
+    }
+    low = max(low, all);
+  }
+}
+#line 9 "lateinteraction/maxsim_offsets.h"
+
+// VARIANT only makes instances differ: an explicit instance has one host name.
+template <typename T, int VARIANT>
+[[kernel]] void maxsim_offsets(device const long *query_off [[buffer(MAXSIM_QUERY_OFF)]], device const long *doc_off [[buffer(MAXSIM_DOC_OFF)]],
+                               device uint *trusted [[buffer(MAXSIM_BUFFER_SCRATCH)]], device atomic_uint *status [[buffer(MAXSIM_BUFFER_STATUS)]],
+                               constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]], uint side [[threadgroup_position_in_grid]],
+                               uint index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]],
+                               uint group [[simdgroup_index_in_threadgroup]], uint groups [[simdgroups_per_threadgroup]]) {
+  threadgroup uint part[MAX_SIMDGROUPS];
+  lanes l = {index, OFFSETS_THREADS, lane, group, groups};
+  if (side == 0) trust_offsets(query_off, a.nq, a.tq, trusted, l, part, status, a.tag, MAXSIM_QUERY_OFF);
+  else trust_offsets(doc_off, a.nd, a.td, trusted + a.nq + 1, l, part, status, a.tag, MAXSIM_DOC_OFF);
+}
+
+template <typename T, int VARIANT>
+[[kernel]] void maxsim_scaled_offsets(device const long *query_off [[buffer(MAXSIM_SCALED_QUERY_OFF)]],
+                                      device const long *doc_off [[buffer(MAXSIM_SCALED_DOC_OFF)]],
+                                      device uint *trusted [[buffer(MAXSIM_SCALED_BUFFER_SCRATCH)]],
+                                      device atomic_uint *status [[buffer(MAXSIM_SCALED_BUFFER_STATUS)]],
+                                      constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]], uint side [[threadgroup_position_in_grid]],
+                                      uint index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]],
+                                      uint group [[simdgroup_index_in_threadgroup]], uint groups [[simdgroups_per_threadgroup]]) {
+  threadgroup uint part[MAX_SIMDGROUPS];
+  lanes l = {index, OFFSETS_THREADS, lane, group, groups};
+  if (side == 0) trust_offsets(query_off, a.nq, a.tq, trusted, l, part, status, a.tag, MAXSIM_SCALED_QUERY_OFF);
+  else trust_offsets(doc_off, a.nd, a.td, trusted + a.nq + 1, l, part, status, a.tag, MAXSIM_SCALED_DOC_OFF);
+}
 #line 11 "lateinteraction/maxsim_naive.h"
 #line 1 "lateinteraction/winner.h"
 // The running maximum of one query token over the tokens of a document, with the rules of docs/semantics.md: the
@@ -108,7 +288,7 @@ struct maxsim_scaled_args {
 #line 1 "msl/element.h"
 // Element types. Storage is the type, arithmetic is float: load widens, store rounds once to nearest even.
 
-#include <metal_stdlib>
+
 using namespace metal;
 
 // bf16 and f8e4m3 are bits of our own: MSL's bfloat needs macOS 14 and a recent GPU, and there is no 8-bit float.
@@ -150,42 +330,6 @@ template <> struct element<bf16> { static float rounded(float x) { return widen_
 static inline bool is_nan(float x) { return (as_type<uint>(x) & 0x7fffffffu) > 0x7f800000u; }
 static inline bool is_finite(float x) { return (as_type<uint>(x) & 0x7f800000u) != 0x7f800000u; }
 #line 5 "lateinteraction/winner.h"
-#line 1 "msl/offsets.h"
-// Ragged axes. Offsets may come from another kernel, so every entry is clamped to the axis and a segment that
-// decreases is empty; either is reported.
-
-#line 1 "msl/status.h"
-// Data errors. Metal has no 64-bit atomics, so the stream's status is not one word but a slot of 32 bits for each
-// binding (tag), code and operand, combined by an atomic maximum; the host turns the slots into the status word of
-// backend/kernel/status.go. Word 0 says whether there is anything to read.
-
-
-#include <metal_atomic>
-using namespace metal;
-
-enum { STATUS_CODES = 16, STATUS_OPERANDS = 24, FAULT_OFFSETS = 15 };
-
-// report keeps the lowest index; one beyond 2^32-2 is reported as that.
-static inline void report(device atomic_uint *status, ulong tag, uint code, uint operand, long index) {
-  uint low = index < 0xfffffffeL ? uint(index) : 0xfffffffeu;
-  atomic_store_explicit(status, 1u, memory_order_relaxed);
-  atomic_fetch_max_explicit(status + 1 + (uint(tag) * STATUS_CODES + code) * STATUS_OPERANDS + operand, ~low, memory_order_relaxed);
-}
-#line 5 "msl/offsets.h"
-
-struct segment { long begin, end; };
-
-static inline long clamped(long x, long lowest, long highest) { return x < lowest ? lowest : x > highest ? highest : x; }
-
-static inline segment read_segment(device const long *off, long i, long axis, device atomic_uint *status, ulong tag, uint operand) {
-  long a = off[i], b = off[i + 1];
-  if (a < 0 || a > axis) report(status, tag, FAULT_OFFSETS, operand, i);
-  if (b < 0 || b < a || b > axis) report(status, tag, FAULT_OFFSETS, operand, i + 1);
-  segment s;
-  s.begin = clamped(a, 0, axis);
-  s.end = clamped(b, s.begin, axis);
-  return s;
-}
 #line 6 "lateinteraction/winner.h"
 
 struct winner {
@@ -236,10 +380,10 @@ struct pair_shape {
 
 // query_segment reads the rows of query i. Rows of no query, before the first and after the last, are spare: their
 // winners for document j are none. With nq = 0 all rows are. Threads that share a pair write every step-th row from lead.
-static inline segment query_segment(device const long *off, long nq, long tq, long i, long j, pair_shape s, device int *winners,
-                                    uint lead, uint step, device atomic_uint *status, ulong tag, uint operand) {
+static inline segment query_segment(device const uint *trusted, long nq, long tq, long i, long j, pair_shape s, device int *winners, uint lead,
+                                    uint step) {
   segment q = {0, 0};
-  if (i < nq) q = read_segment(off, i, tq, status, tag, operand);
+  if (i < nq) q = segment_at(trusted, i);
   if (!s.winners) return q;
   if (i == 0)
     for (long r = lead; r < q.begin; r += step) winners[r * s.nd + j] = -1;
@@ -306,18 +450,18 @@ static inline void naive_pair(thread const tokens<T> &query, thread const tokens
 }
 
 template <typename T>
-[[kernel]] void maxsim_naive(device const T *query [[buffer(MAXSIM_QUERY)]], device const long *query_off [[buffer(MAXSIM_QUERY_OFF)]],
-                             device const T *doc [[buffer(MAXSIM_DOC)]], device const long *doc_off [[buffer(MAXSIM_DOC_OFF)]],
+[[kernel]] void maxsim_naive(device const T *query [[buffer(MAXSIM_QUERY)]], device const uint *trusted [[buffer(MAXSIM_BUFFER_SCRATCH)]],
+                             device const T *doc [[buffer(MAXSIM_DOC)]],
                              device const uchar *query_mask [[buffer(MAXSIM_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_DOC_MASK)]],
                              device float *score [[buffer(MAXSIM_SCORE)]], device int *winners [[buffer(MAXSIM_WINNER)]],
-                             device atomic_uint *status [[buffer(MAXSIM_BUFFER_STATUS)]], constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
+                             constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
                              uint2 p [[thread_position_in_grid]]) {
   long i = p.y, j = p.x;
   if (j >= a.nd) return; // no barrier follows
   pair_shape s = {a.d, a.nd, a.normalize != 0, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, 0, 1, status, a.tag, MAXSIM_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, 0, 1);
   if (i >= a.nq) return;
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, nullptr, query_mask, a.query_mask != 0}, y = {doc, nullptr, doc_mask, a.doc_mask != 0};
   naive_pair<T, false>(x, y, q, t, s, score, winners, i, j);
 }
@@ -325,18 +469,18 @@ template <typename T>
 template <typename T>
 [[kernel]] void maxsim_scaled_naive(
     device const T *query [[buffer(MAXSIM_SCALED_QUERY)]], device const float *query_scale [[buffer(MAXSIM_SCALED_QUERY_SCALE)]],
-    device const long *query_off [[buffer(MAXSIM_SCALED_QUERY_OFF)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
-    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]], device const long *doc_off [[buffer(MAXSIM_SCALED_DOC_OFF)]],
+    device const uint *trusted [[buffer(MAXSIM_SCALED_BUFFER_SCRATCH)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
+    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]],
     device const uchar *query_mask [[buffer(MAXSIM_SCALED_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_SCALED_DOC_MASK)]],
     device float *score [[buffer(MAXSIM_SCALED_SCORE)]], device int *winners [[buffer(MAXSIM_SCALED_WINNER)]],
-    device atomic_uint *status [[buffer(MAXSIM_SCALED_BUFFER_STATUS)]], constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
+    constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
     uint2 p [[thread_position_in_grid]]) {
   long i = p.y, j = p.x;
   if (j >= a.nd) return; // no barrier follows
   pair_shape s = {a.d, a.nd, false, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, 0, 1, status, a.tag, MAXSIM_SCALED_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, 0, 1);
   if (i >= a.nq) return;
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_SCALED_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, query_scale, query_mask, a.query_mask != 0}, y = {doc, doc_scale, doc_mask, a.doc_mask != 0};
   naive_pair<T, true>(x, y, q, t, s, score, winners, i, j);
 }
@@ -492,20 +636,20 @@ static inline void tiled_pair(threadgroup tile_memory &m, threadgroup float *par
 }
 
 template <typename T>
-[[kernel]] void maxsim_simdgroup(device const T *query [[buffer(MAXSIM_QUERY)]], device const long *query_off [[buffer(MAXSIM_QUERY_OFF)]],
-                                 device const T *doc [[buffer(MAXSIM_DOC)]], device const long *doc_off [[buffer(MAXSIM_DOC_OFF)]],
+[[kernel]] void maxsim_simdgroup(device const T *query [[buffer(MAXSIM_QUERY)]], device const uint *trusted [[buffer(MAXSIM_BUFFER_SCRATCH)]],
+                                 device const T *doc [[buffer(MAXSIM_DOC)]],
                                  device const uchar *query_mask [[buffer(MAXSIM_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_DOC_MASK)]],
                                  device float *score [[buffer(MAXSIM_SCORE)]], device int *winners [[buffer(MAXSIM_WINNER)]],
-                                 device atomic_uint *status [[buffer(MAXSIM_BUFFER_STATUS)]], constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
+                                 constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
                                  uint2 g [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
                                  uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]]) {
   threadgroup tile_memory m;
   threadgroup float part[TILE];
   long i = g.y, j = g.x;
   pair_shape s = {a.d, a.nd, a.normalize != 0, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS, status, a.tag, MAXSIM_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS);
   if (i >= a.nq) return; // the whole threadgroup
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, nullptr, query_mask, a.query_mask != 0}, y = {doc, nullptr, doc_mask, a.doc_mask != 0};
   tiled_pair<T, false>(m, part, x, y, q, t, s, score, winners, i, j, place_of(thread_index, lane, group));
 }
@@ -513,32 +657,38 @@ template <typename T>
 template <typename T>
 [[kernel]] void maxsim_scaled_simdgroup(
     device const T *query [[buffer(MAXSIM_SCALED_QUERY)]], device const float *query_scale [[buffer(MAXSIM_SCALED_QUERY_SCALE)]],
-    device const long *query_off [[buffer(MAXSIM_SCALED_QUERY_OFF)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
-    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]], device const long *doc_off [[buffer(MAXSIM_SCALED_DOC_OFF)]],
+    device const uint *trusted [[buffer(MAXSIM_SCALED_BUFFER_SCRATCH)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
+    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]],
     device const uchar *query_mask [[buffer(MAXSIM_SCALED_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_SCALED_DOC_MASK)]],
     device float *score [[buffer(MAXSIM_SCALED_SCORE)]], device int *winners [[buffer(MAXSIM_SCALED_WINNER)]],
-    device atomic_uint *status [[buffer(MAXSIM_SCALED_BUFFER_STATUS)]], constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
+    constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
     uint2 g [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]]) {
   threadgroup tile_memory m;
   threadgroup float part[TILE];
   long i = g.y, j = g.x;
   pair_shape s = {a.d, a.nd, false, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS, status, a.tag, MAXSIM_SCALED_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS);
   if (i >= a.nq) return; // the whole threadgroup
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_SCALED_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, query_scale, query_mask, a.query_mask != 0}, y = {doc, doc_scale, doc_mask, a.doc_mask != 0};
   tiled_pair<T, true>(m, part, x, y, q, t, s, score, winners, i, j, place_of(thread_index, lane, group));
 }
 #line 3 "lateinteraction/maxsim.metal"
 
+template [[host_name("maxsim_f32_naive_offsets")]] [[kernel]] decltype(maxsim_offsets<float, 0>) maxsim_offsets<float, 0>;
 template [[host_name("maxsim_f32_naive")]] [[kernel]] decltype(maxsim_naive<float>) maxsim_naive<float>;
-template [[host_name("maxsim_bf16_naive")]] [[kernel]] decltype(maxsim_naive<bf16>) maxsim_naive<bf16>;
+template [[host_name("maxsim_f32_simdgroup_offsets")]] [[kernel]] decltype(maxsim_offsets<float, 1>) maxsim_offsets<float, 1>;
 template [[host_name("maxsim_f32_simdgroup")]] [[kernel]] decltype(maxsim_simdgroup<float>) maxsim_simdgroup<float>;
+template [[host_name("maxsim_bf16_naive_offsets")]] [[kernel]] decltype(maxsim_offsets<bf16, 0>) maxsim_offsets<bf16, 0>;
+template [[host_name("maxsim_bf16_naive")]] [[kernel]] decltype(maxsim_naive<bf16>) maxsim_naive<bf16>;
+template [[host_name("maxsim_bf16_simdgroup_offsets")]] [[kernel]] decltype(maxsim_offsets<bf16, 1>) maxsim_offsets<bf16, 1>;
 template [[host_name("maxsim_bf16_simdgroup")]] [[kernel]] decltype(maxsim_simdgroup<bf16>) maxsim_simdgroup<bf16>;
 #line 1 "lateinteraction/maxsim_scaled.metal"
 // Instances of maxsim_scaled.
 #line 3 "lateinteraction/maxsim_scaled.metal"
 
+template [[host_name("maxsim_scaled_f8e4m3_naive_offsets")]] [[kernel]] decltype(maxsim_scaled_offsets<f8e4m3, 0>) maxsim_scaled_offsets<f8e4m3, 0>;
 template [[host_name("maxsim_scaled_f8e4m3_naive")]] [[kernel]] decltype(maxsim_scaled_naive<f8e4m3>) maxsim_scaled_naive<f8e4m3>;
+template [[host_name("maxsim_scaled_f8e4m3_simdgroup_offsets")]] [[kernel]] decltype(maxsim_scaled_offsets<f8e4m3, 1>) maxsim_scaled_offsets<f8e4m3, 1>;
 template [[host_name("maxsim_scaled_f8e4m3_simdgroup")]] [[kernel]] decltype(maxsim_scaled_simdgroup<f8e4m3>) maxsim_scaled_simdgroup<f8e4m3>;

@@ -1,13 +1,13 @@
 // maxsim and maxsim_scaled, variant naive.
 //
+// Stages: offsets (maxsim_offsets.h), then this.
 // Operation: score[i,j] = sum over active tokens t of query i of max over valid tokens u of document j of <q_t, d_u>.
 // Axes: tq query tokens, nq queries, td document tokens, nd documents, d components; all row-major.
 // Geometry: one thread a (document, query) pair; threadgroups of 32 x 1 threads over nd x max(nq, 1).
 // Threadgroup memory: none. Requirements: none.
 // Variant: everything serial in one thread. A dot product is one chain of fused multiply-adds in ascending order.
 #pragma once
-#include "args/maxsim_args.h"
-#include "args/maxsim_scaled_args.h"
+#include "lateinteraction/maxsim_offsets.h"
 #include "lateinteraction/winner.h"
 
 // tokens is one side of the product: rows of d components with what may accompany them.
@@ -67,18 +67,18 @@ static inline void naive_pair(thread const tokens<T> &query, thread const tokens
 }
 
 template <typename T>
-[[kernel]] void maxsim_naive(device const T *query [[buffer(MAXSIM_QUERY)]], device const long *query_off [[buffer(MAXSIM_QUERY_OFF)]],
-                             device const T *doc [[buffer(MAXSIM_DOC)]], device const long *doc_off [[buffer(MAXSIM_DOC_OFF)]],
+[[kernel]] void maxsim_naive(device const T *query [[buffer(MAXSIM_QUERY)]], device const uint *trusted [[buffer(MAXSIM_BUFFER_SCRATCH)]],
+                             device const T *doc [[buffer(MAXSIM_DOC)]],
                              device const uchar *query_mask [[buffer(MAXSIM_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_DOC_MASK)]],
                              device float *score [[buffer(MAXSIM_SCORE)]], device int *winners [[buffer(MAXSIM_WINNER)]],
-                             device atomic_uint *status [[buffer(MAXSIM_BUFFER_STATUS)]], constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
+                             constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
                              uint2 p [[thread_position_in_grid]]) {
   long i = p.y, j = p.x;
   if (j >= a.nd) return; // no barrier follows
   pair_shape s = {a.d, a.nd, a.normalize != 0, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, 0, 1, status, a.tag, MAXSIM_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, 0, 1);
   if (i >= a.nq) return;
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, nullptr, query_mask, a.query_mask != 0}, y = {doc, nullptr, doc_mask, a.doc_mask != 0};
   naive_pair<T, false>(x, y, q, t, s, score, winners, i, j);
 }
@@ -86,18 +86,18 @@ template <typename T>
 template <typename T>
 [[kernel]] void maxsim_scaled_naive(
     device const T *query [[buffer(MAXSIM_SCALED_QUERY)]], device const float *query_scale [[buffer(MAXSIM_SCALED_QUERY_SCALE)]],
-    device const long *query_off [[buffer(MAXSIM_SCALED_QUERY_OFF)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
-    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]], device const long *doc_off [[buffer(MAXSIM_SCALED_DOC_OFF)]],
+    device const uint *trusted [[buffer(MAXSIM_SCALED_BUFFER_SCRATCH)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
+    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]],
     device const uchar *query_mask [[buffer(MAXSIM_SCALED_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_SCALED_DOC_MASK)]],
     device float *score [[buffer(MAXSIM_SCALED_SCORE)]], device int *winners [[buffer(MAXSIM_SCALED_WINNER)]],
-    device atomic_uint *status [[buffer(MAXSIM_SCALED_BUFFER_STATUS)]], constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
+    constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
     uint2 p [[thread_position_in_grid]]) {
   long i = p.y, j = p.x;
   if (j >= a.nd) return; // no barrier follows
   pair_shape s = {a.d, a.nd, false, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, 0, 1, status, a.tag, MAXSIM_SCALED_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, 0, 1);
   if (i >= a.nq) return;
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_SCALED_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, query_scale, query_mask, a.query_mask != 0}, y = {doc, doc_scale, doc_mask, a.doc_mask != 0};
   naive_pair<T, true>(x, y, q, t, s, score, winners, i, j);
 }

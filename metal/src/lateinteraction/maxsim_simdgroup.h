@@ -1,6 +1,6 @@
 // maxsim and maxsim_scaled, variant simdgroup.
 //
-// Operation, axes: as maxsim_naive.h.
+// Stages, operation, axes: as maxsim_naive.h.
 // Geometry: one threadgroup of 128 threads (4 simdgroups of 32) a (document, query) pair, over nd x max(nq, 1).
 // Threadgroup memory: 13,184 bytes. Requirements: simdgroup matrices (family Apple7), simdgroups of 32.
 // Variant: 32 query tokens by 32 document tokens at a time, as 8x8 matrix products of widened components; a simdgroup
@@ -161,20 +161,20 @@ static inline void tiled_pair(threadgroup tile_memory &m, threadgroup float *par
 }
 
 template <typename T>
-[[kernel]] void maxsim_simdgroup(device const T *query [[buffer(MAXSIM_QUERY)]], device const long *query_off [[buffer(MAXSIM_QUERY_OFF)]],
-                                 device const T *doc [[buffer(MAXSIM_DOC)]], device const long *doc_off [[buffer(MAXSIM_DOC_OFF)]],
+[[kernel]] void maxsim_simdgroup(device const T *query [[buffer(MAXSIM_QUERY)]], device const uint *trusted [[buffer(MAXSIM_BUFFER_SCRATCH)]],
+                                 device const T *doc [[buffer(MAXSIM_DOC)]],
                                  device const uchar *query_mask [[buffer(MAXSIM_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_DOC_MASK)]],
                                  device float *score [[buffer(MAXSIM_SCORE)]], device int *winners [[buffer(MAXSIM_WINNER)]],
-                                 device atomic_uint *status [[buffer(MAXSIM_BUFFER_STATUS)]], constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
+                                 constant maxsim_args &a [[buffer(MAXSIM_BUFFER_ARGS)]],
                                  uint2 g [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
                                  uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]]) {
   threadgroup tile_memory m;
   threadgroup float part[TILE];
   long i = g.y, j = g.x;
   pair_shape s = {a.d, a.nd, a.normalize != 0, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS, status, a.tag, MAXSIM_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS);
   if (i >= a.nq) return; // the whole threadgroup
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, nullptr, query_mask, a.query_mask != 0}, y = {doc, nullptr, doc_mask, a.doc_mask != 0};
   tiled_pair<T, false>(m, part, x, y, q, t, s, score, winners, i, j, place_of(thread_index, lane, group));
 }
@@ -182,20 +182,20 @@ template <typename T>
 template <typename T>
 [[kernel]] void maxsim_scaled_simdgroup(
     device const T *query [[buffer(MAXSIM_SCALED_QUERY)]], device const float *query_scale [[buffer(MAXSIM_SCALED_QUERY_SCALE)]],
-    device const long *query_off [[buffer(MAXSIM_SCALED_QUERY_OFF)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
-    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]], device const long *doc_off [[buffer(MAXSIM_SCALED_DOC_OFF)]],
+    device const uint *trusted [[buffer(MAXSIM_SCALED_BUFFER_SCRATCH)]], device const T *doc [[buffer(MAXSIM_SCALED_DOC)]],
+    device const float *doc_scale [[buffer(MAXSIM_SCALED_DOC_SCALE)]],
     device const uchar *query_mask [[buffer(MAXSIM_SCALED_QUERY_MASK)]], device const uchar *doc_mask [[buffer(MAXSIM_SCALED_DOC_MASK)]],
     device float *score [[buffer(MAXSIM_SCALED_SCORE)]], device int *winners [[buffer(MAXSIM_SCALED_WINNER)]],
-    device atomic_uint *status [[buffer(MAXSIM_SCALED_BUFFER_STATUS)]], constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
+    constant maxsim_scaled_args &a [[buffer(MAXSIM_SCALED_BUFFER_ARGS)]],
     uint2 g [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]]) {
   threadgroup tile_memory m;
   threadgroup float part[TILE];
   long i = g.y, j = g.x;
   pair_shape s = {a.d, a.nd, false, a.empty_zero != 0, a.winner != 0};
-  segment q = query_segment(query_off, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS, status, a.tag, MAXSIM_SCALED_QUERY_OFF);
+  segment q = query_segment(trusted, a.nq, a.tq, i, j, s, winners, thread_index, TILE_THREADS);
   if (i >= a.nq) return; // the whole threadgroup
-  segment t = read_segment(doc_off, j, a.td, status, a.tag, MAXSIM_SCALED_DOC_OFF);
+  segment t = segment_at(trusted + a.nq + 1, j);
   tokens<T> x = {query, query_scale, query_mask, a.query_mask != 0}, y = {doc, doc_scale, doc_mask, a.doc_mask != 0};
   tiled_pair<T, true>(m, part, x, y, q, t, s, score, winners, i, j, place_of(thread_index, lane, group));
 }

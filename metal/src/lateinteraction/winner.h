@@ -52,10 +52,10 @@ struct pair_shape {
 
 // query_segment reads the rows of query i. Rows of no query, before the first and after the last, are spare: their
 // winners for document j are none. With nq = 0 all rows are. Threads that share a pair write every step-th row from lead.
-static inline segment query_segment(device const long *off, long nq, long tq, long i, long j, pair_shape s, device int *winners,
-                                    uint lead, uint step, device atomic_uint *status, ulong tag, uint operand) {
+static inline segment query_segment(device const uint *trusted, long nq, long tq, long i, long j, pair_shape s, device int *winners, uint lead,
+                                    uint step) {
   segment q = {0, 0};
-  if (i < nq) q = read_segment(off, i, tq, status, tag, operand);
+  if (i < nq) q = segment_at(trusted, i);
   if (!s.winners) return q;
   if (i == 0)
     for (long r = lead; r < q.begin; r += step) winners[r * s.nd + j] = -1;

@@ -71,3 +71,23 @@ static inline uint group_prefix(uint v, lanes l, threadgroup uint *part, thread 
   }
   return before;
 }
+
+// group_prefix_max gives each thread the largest v of the threads before it, 0 for the first, and all of them the total.
+static inline uint group_prefix_max(uint v, lanes l, threadgroup uint *part, thread uint &total) {
+  uint upto = v;
+  for (ushort d = 1; d < l.threads / l.groups; d *= 2) {
+    uint below = simd_shuffle_up(upto, d);
+    if (l.lane >= d) upto = max(upto, below);
+  }
+  uint before = simd_shuffle_up(upto, 1), all = simd_max(v);
+  if (l.lane == 0) before = 0;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (l.lane == 0) part[l.group] = all;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  total = 0;
+  for (uint g = 0; g < l.groups; g++) {
+    if (g < l.group) before = max(before, part[g]);
+    total = max(total, part[g]);
+  }
+  return before;
+}
