@@ -9,7 +9,7 @@
 #define PANEL \
 	VLD1.P 64(R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 
-// MULTIPLY0 adds the products of the rows' pair 0 and the panel's.
+	// MULTIPLY0 adds the products of the rows' pair 0 and the panel's.
 #define MULTIPLY0 \
 	WORD $0x4f40f090 /* bfdot v16.4s, v4.8h, v0.2h[0] */; \
 	WORD $0x4f40f0b1 /* bfdot v17.4s, v5.8h, v0.2h[0] */; \
@@ -26,7 +26,7 @@
 	WORD $0x4f43f09c /* bfdot v28.4s, v4.8h, v3.2h[0] */; \
 	WORD $0x4f43f0bd /* bfdot v29.4s, v5.8h, v3.2h[0] */; \
 	WORD $0x4f43f0de /* bfdot v30.4s, v6.8h, v3.2h[0] */; \
-	WORD $0x4f43f0ff /* bfdot v31.4s, v7.8h, v3.2h[0] */
+	WORD $0x4f43f0ff                                      // bfdot v31.4s, v7.8h, v3.2h[0]
 
 // MULTIPLY1 adds the products of the rows' pair 1 and the panel's.
 #define MULTIPLY1 \
@@ -45,7 +45,7 @@
 	WORD $0x4f63f09c /* bfdot v28.4s, v4.8h, v3.2h[1] */; \
 	WORD $0x4f63f0bd /* bfdot v29.4s, v5.8h, v3.2h[1] */; \
 	WORD $0x4f63f0de /* bfdot v30.4s, v6.8h, v3.2h[1] */; \
-	WORD $0x4f63f0ff /* bfdot v31.4s, v7.8h, v3.2h[1] */
+	WORD $0x4f63f0ff                                      // bfdot v31.4s, v7.8h, v3.2h[1]
 
 // MULTIPLY2 adds the products of the rows' pair 2 and the panel's.
 #define MULTIPLY2 \
@@ -64,7 +64,7 @@
 	WORD $0x4f43f89c /* bfdot v28.4s, v4.8h, v3.2h[2] */; \
 	WORD $0x4f43f8bd /* bfdot v29.4s, v5.8h, v3.2h[2] */; \
 	WORD $0x4f43f8de /* bfdot v30.4s, v6.8h, v3.2h[2] */; \
-	WORD $0x4f43f8ff /* bfdot v31.4s, v7.8h, v3.2h[2] */
+	WORD $0x4f43f8ff                                      // bfdot v31.4s, v7.8h, v3.2h[2]
 
 // MULTIPLY3 adds the products of the rows' pair 3 and the panel's.
 #define MULTIPLY3 \
@@ -83,35 +83,35 @@
 	WORD $0x4f63f89c /* bfdot v28.4s, v4.8h, v3.2h[3] */; \
 	WORD $0x4f63f8bd /* bfdot v29.4s, v5.8h, v3.2h[3] */; \
 	WORD $0x4f63f8de /* bfdot v30.4s, v6.8h, v3.2h[3] */; \
-	WORD $0x4f63f8ff /* bfdot v31.4s, v7.8h, v3.2h[3] */
+	WORD $0x4f63f8ff                                      // bfdot v31.4s, v7.8h, v3.2h[3]
 
 // ROW0 adds the products of the pair in every lane of V0 and the panel's.
 #define ROW0 \
 	WORD $0x6e40fc90 /* bfdot v16.4s, v4.8h, v0.8h */; \
 	WORD $0x6e40fcb1 /* bfdot v17.4s, v5.8h, v0.8h */; \
 	WORD $0x6e40fcd2 /* bfdot v18.4s, v6.8h, v0.8h */; \
-	WORD $0x6e40fcf3 /* bfdot v19.4s, v7.8h, v0.8h */
+	WORD $0x6e40fcf3                                   // bfdot v19.4s, v7.8h, v0.8h
 
 // ROW1 adds the products of the pair in every lane of V1 and the panel's.
 #define ROW1 \
 	WORD $0x6e41fc94 /* bfdot v20.4s, v4.8h, v1.8h */; \
 	WORD $0x6e41fcb5 /* bfdot v21.4s, v5.8h, v1.8h */; \
 	WORD $0x6e41fcd6 /* bfdot v22.4s, v6.8h, v1.8h */; \
-	WORD $0x6e41fcf7 /* bfdot v23.4s, v7.8h, v1.8h */
+	WORD $0x6e41fcf7                                   // bfdot v23.4s, v7.8h, v1.8h
 
 // ROW2 adds the products of the pair in every lane of V2 and the panel's.
 #define ROW2 \
 	WORD $0x6e42fc98 /* bfdot v24.4s, v4.8h, v2.8h */; \
 	WORD $0x6e42fcb9 /* bfdot v25.4s, v5.8h, v2.8h */; \
 	WORD $0x6e42fcda /* bfdot v26.4s, v6.8h, v2.8h */; \
-	WORD $0x6e42fcfb /* bfdot v27.4s, v7.8h, v2.8h */
+	WORD $0x6e42fcfb                                   // bfdot v27.4s, v7.8h, v2.8h
 
 // ROW3 adds the products of the pair in every lane of V3 and the panel's.
 #define ROW3 \
 	WORD $0x6e43fc9c /* bfdot v28.4s, v4.8h, v3.8h */; \
 	WORD $0x6e43fcbd /* bfdot v29.4s, v5.8h, v3.8h */; \
 	WORD $0x6e43fcde /* bfdot v30.4s, v6.8h, v3.8h */; \
-	WORD $0x6e43fcff /* bfdot v31.4s, v7.8h, v3.8h */
+	WORD $0x6e43fcff                                   // bfdot v31.4s, v7.8h, v3.8h
 
 // ZERO4 clears the accumulators of one row.
 #define ZERO4(a, b, c, d) \
@@ -128,7 +128,7 @@
 
 // ROWS points R1 to R4 at four rows from R11 on, R5 bytes apart.
 #define ROWS \
-	MOVD R11, R1; \
+	MOVD R11, R1;    \
 	ADD  R5, R1, R2; \
 	ADD  R5, R2, R3; \
 	ADD  R5, R3, R4
@@ -159,10 +159,10 @@ rows4:
 	CBZ  R10, rows4left
 
 rows4pass:
-	PRFM 1024(R1), PLDL1KEEP
-	PRFM 1024(R2), PLDL1KEEP
-	PRFM 1024(R3), PLDL1KEEP
-	PRFM 1024(R4), PLDL1KEEP
+	PRFM   1024(R1), PLDL1KEEP
+	PRFM   1024(R2), PLDL1KEEP
+	PRFM   1024(R3), PLDL1KEEP
+	PRFM   1024(R4), PLDL1KEEP
 	VLD1.P 16(R1), [V0.S4]
 	VLD1.P 16(R2), [V1.S4]
 	VLD1.P 16(R3), [V2.S4]
@@ -175,8 +175,8 @@ rows4pass:
 	MULTIPLY2
 	PANEL
 	MULTIPLY3
-	SUB  $1, R10
-	CBNZ R10, rows4pass
+	SUB    $1, R10
+	CBNZ   R10, rows4pass
 
 rows4left:
 	UBFX $1, R6, $2, R10
@@ -192,21 +192,21 @@ rows4one:
 	ROW1
 	ROW2
 	ROW3
-	SUB  $1, R10
-	CBNZ R10, rows4one
+	SUB     $1, R10
+	CBNZ    R10, rows4one
 
 rows4odd:
 	// The last component of an odd width is paired with zero, not with the next row.
-	TBZ $0, R6, rows4end
+	TBZ   $0, R6, rows4end
 	PANEL
 	MOVHU (R1), R12
-	VDUP R12, V0.S4
+	VDUP  R12, V0.S4
 	MOVHU (R2), R12
-	VDUP R12, V1.S4
+	VDUP  R12, V1.S4
 	MOVHU (R3), R12
-	VDUP R12, V2.S4
+	VDUP  R12, V2.S4
 	MOVHU (R4), R12
-	VDUP R12, V3.S4
+	VDUP  R12, V3.S4
 	ROW0
 	ROW1
 	ROW2
@@ -214,9 +214,9 @@ rows4odd:
 
 rows4end:
 	STORE4
-	ADD  R5<<2, R11
-	SUB  $4, R7
-	B    rows4
+	ADD R5<<2, R11
+	SUB $4, R7
+	B   rows4
 
 rows1:
 	CBZ  R7, end
@@ -230,21 +230,21 @@ rows1one:
 	PANEL
 	VLD1R.P 4(R1), [V0.S4]
 	ROW0
-	SUB  $1, R10
-	CBNZ R10, rows1one
+	SUB     $1, R10
+	CBNZ    R10, rows1one
 
 rows1odd:
-	TBZ $0, R6, rows1end
+	TBZ   $0, R6, rows1end
 	PANEL
 	MOVHU (R1), R12
-	VDUP R12, V0.S4
+	VDUP  R12, V0.S4
 	ROW0
 
 rows1end:
 	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R8)
-	ADD  R5, R11
-	SUB  $1, R7
-	B    rows1
+	ADD    R5, R11
+	SUB    $1, R7
+	B      rows1
 
 end:
 	RET
