@@ -135,7 +135,7 @@ func disassemble(word uint32) (string, bool) {
 	return "", false
 }
 
-var wordLine = regexp.MustCompile(`^\s*WORD \$0x([0-9a-f]{8})(?:\s+// (.*)|\s+/\* (.*) \*/.*)?$`)
+var wordLine = regexp.MustCompile(`^\s*WORD\s+\$0x([0-9a-f]{8})(?:\s+// (.*)|\s+/\* (.*) \*/.*)?$`)
 
 // armWords are the words of the arm64 sources with their comments.
 func armWords(t *testing.T) (code []uint32, text, where []string) {
