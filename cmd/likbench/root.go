@@ -67,7 +67,9 @@ collection with late interaction beside BM25.
 	f.BoolVar(&o.json, "json", false, "print the report as JSON instead of a table")
 	f.BoolVar(&o.noData, "no-collection", false, "leave the collection out")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	cmd.SetHelpCommand(helpCommand(cmd))
+	help := helpCommand(cmd)
+	cmd.SetHelpCommand(help)
+	cmd.AddCommand(help) // cobra itself adds it only beside other commands
 	cmd.PersistentFlags().BoolP("help", "h", false, "print this help")
 	return cmd
 }

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/benchsuite"
+)
+
+// beMain makes this test binary the command itself.
+const beMain = "LIKBENCH_TEST_BE_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beMain) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// call runs a command line in this process.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// short are the flags of a run that takes no time to speak of: the host backend has no
+// ceilings to measure.
+func short(dir string, more ...string) []string {
+	return append([]string{"--backend", "host", "--only", "topk", "--quick", "--outdir", dir}, more...)
+}
+
+// Wrong command lines run nothing, say so once on standard error and exit with 2.
+func TestWrongCommandLines(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	choices := "choose one of auto, cuda, cuda:N, metal, metal:N, simd, simd:N, host, host:N"
+	for _, x := range []struct {
+		args []string
+		text string
+	}{
+		{[]string{"serach"}, `unknown command "serach"`},
+		{[]string{"text-short"}, `unknown command "text-short"`},
+		{[]string{"plaid", "serach", "idx"}, `unknown command "plaid"`},
+		{[]string{"--backend", "host", "serach"}, `unknown command "serach"`},
+		{[]string{"help", "nosuch"}, `unknown help topic "nosuch"`},
+		{[]string{"help", "plaid", "serach"}, `unknown help topic "plaid serach"`},
+		{[]string{"--backend", "cuda,simd"}, `unknown backend "cuda,simd": ` + choices},
+		{[]string{"--backend", "CUDA"}, `unknown backend "CUDA": ` + choices},
+		{[]string{"--backend", ""}, `unknown backend "": ` + choices},
+		{[]string{"--backend", "cuda:x"}, `unknown backend "cuda:x": ` + choices},
+		{[]string{"--backend", "simd:-1"}, `unknown backend "simd:-1": ` + choices},
+		{[]string{"--backend", "auto:0"}, `unknown backend "auto:0": ` + choices},
+		{[]string{"--nosuch"}, "unknown flag: --nosuch"},
+		{[]string{"--quick=perhaps"}, `invalid argument "perhaps" for "--quick" flag`},
+		{[]string{"--backend"}, "flag needs an argument: --backend"},
+		{[]string{"--quick", "--full"}, "--quick and --full exclude one another"},
+		{[]string{"--backend", "simd", "--only", "tpok"}, `--only "tpok" matches nothing`},
+		{[]string{"--backend", "simd", "--only", "[", "--list"}, `--only "[": syntax error in pattern`},
+		{[]string{"--backend", "simd", "--variants", "avx3"}, `--variants "avx3" matches nothing`},
+		{[]string{"--backend", "simd", "--dtype", "fp32"}, `--dtype "fp32" matches nothing`},
+	} {
+		t.Run(strings.Join(x.args, " "), func(t *testing.T) {
+			code, stdout, stderr := call(t, x.args...)
+			require.Equal(t, exitUsage, code)
+			require.Contains(t, stderr, "likbench: ")
+			require.Contains(t, stderr, x.text)
+			require.Equal(t, 2, strings.Count(stderr, "\n"), "one line of error and one of advice: %s", stderr)
+			require.NotContains(t, stdout, "Usage:")
+			require.NotContains(t, stdout, "ceilings")
+			require.NoFileExists(t, "results/results.json")
+		})
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestBackendFromTheEnvironment(t *testing.T) {
+	t.Setenv("LIKBENCH_BACKEND", "nosuch")
+	code, _, stderr := call(t, "--list")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, `unknown backend "nosuch"`)
+
+	code, stdout, _ := call(t, "--list", "--backend", "host")
+	require.Equal(t, exitOK, code, "the flag wins")
+	require.True(t, strings.HasPrefix(stdout, "host: chosen: "), stdout)
+
+	t.Setenv("LIKBENCH_BACKEND", "host")
+	code, stdout, _ = call(t, "--list")
+	require.Equal(t, exitOK, code)
+	require.True(t, strings.HasPrefix(stdout, "host: chosen: "), stdout)
+}
+
+// A backend asked for by name must open; auto always finds one.
+func TestBackendThatDoesNotOpen(t *testing.T) {
+	code, stdout, stderr := call(t, "--backend", "host:7", "--list")
+	require.Equal(t, exitFailure, code)
+	require.Contains(t, stderr, "likbench: host: unavailable: there is only device 0")
+	require.NotContains(t, stdout, "cases, about")
+
+	code, stdout, stderr = call(t, "--backend", "auto", "--list")
+	require.Equal(t, exitOK, code, stderr)
+	for _, b := range backend.All() {
+		require.Contains(t, stdout, b.Name()+": ", "every backend has a line")
+	}
+	require.Equal(t, 1, strings.Count(stdout, ": chosen: "), stdout)
+}
+
+func TestHelpGoesToStandardOutput(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"-h"}, {"help"}, {"help", "help"}, {"help", "--help"}, {"serach", "--help"}, {"--backend", "nosuch", "--help"}} {
+		code, stdout, stderr := call(t, args...)
+		require.Equal(t, exitOK, code, args)
+		require.Contains(t, stdout, "Usage:", args)
+		require.Empty(t, stderr, args)
+	}
+	_, stdout, _ := call(t, "--help")
+	for _, want := range []string{"--only accepts", "maxsim (maxsim_bf16, maxsim_f32)", "cases: rerank-1k-10", "--backend", "LIKBENCH_BACKEND", "cuda:1"} {
+		require.Contains(t, stdout, want)
+	}
+}
+
+func TestUnwritableOutdir(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, dir := range []string{file, filepath.Join(file, "below")} {
+		code, stdout, stderr := call(t, short(dir)...)
+		require.Equal(t, exitFailure, code)
+		require.Contains(t, stderr, "likbench: outdir")
+		require.Contains(t, stderr, file)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+		require.NotContains(t, stdout, "ceilings", "nothing is measured before")
+	}
+}
+
+func TestResultFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	code, stdout, stderr := call(t, short(dir)...)
+	require.Equal(t, exitOK, code, stderr)
+	require.Contains(t, stdout, "host: chosen: ")
+	require.Contains(t, stdout, "ceilings of this run")
+	require.Contains(t, stdout, "1 rows in ")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+
+	f, err := os.Open(filepath.Join(dir, "results.json"))
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := benchsuite.ReadJSON(f)
+	require.NoError(t, err)
+	require.Len(t, r.Rows, 1)
+	require.Equal(t, benchsuite.OK, r.Rows[0].Status, r.Rows[0].Reason)
+	require.Equal(t, short(dir), r.Flags)
+
+	text, err := os.Open(filepath.Join(dir, "bench.txt"))
+	require.NoError(t, err)
+	defer text.Close()
+	reader, n := benchfmt.NewReader(text, "bench.txt"), 0
+	for reader.Scan() {
+		res, ok := reader.Result().(*benchfmt.Result)
+		require.True(t, ok, "%v", reader.Result())
+		require.Equal(t, "host", res.GetConfig("backend"))
+		n++
+	}
+	require.NoError(t, reader.Err())
+	require.Equal(t, 1, n)
+
+	md, err := os.ReadFile(filepath.Join(dir, "results.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(md), "| topk | ")
+}
+
+// With --json standard output is the report and nothing else.
+func TestJSONRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	code, stdout, stderr := call(t, short(dir, "--json")...)
+	require.Equal(t, exitOK, code, stderr)
+	require.Contains(t, stderr, "host: chosen: ")
+	r, err := benchsuite.ReadJSON(strings.NewReader(stdout))
+	require.NoError(t, err)
+	var again bytes.Buffer
+	require.NoError(t, r.WriteJSON(&again))
+	require.Equal(t, stdout, again.String())
+	file, err := os.ReadFile(filepath.Join(dir, "results.json"))
+	require.NoError(t, err)
+	require.Equal(t, stdout, string(file))
+}
+
+func TestEmptyOutdirWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	code, _, stderr := call(t, short("")...)
+	require.Equal(t, exitOK, code, stderr)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// canceller ends the run when it sees a text.
+type canceller struct {
+	bytes.Buffer
+	at     string
+	cancel context.CancelFunc
+}
+
+func (c *canceller) Write(p []byte) (int, error) {
+	n, err := c.Buffer.Write(p)
+	if strings.Contains(c.String(), c.at) {
+		c.cancel()
+	}
+	return n, err
+}
+
+// Interrupted at any stage: status 130, one line, and no file, whole or partial.
+func TestInterruptedInProcess(t *testing.T) {
+	for _, x := range []struct {
+		stage, at string
+		flags     []string
+	}{
+		{"before the collection", "simd: chosen", []string{"--backend", "simd", "--quick"}},
+		{"after the collection", "BM25", []string{"--backend", "simd", "--quick"}},
+		{"between rows", "topk", []string{"--backend", "host", "--only", "topk", "--full"}},
+	} {
+		t.Run(x.stage, func(t *testing.T) {
+			if testing.Short() && x.at == "BM25" {
+				t.Skip("scores the collection; left out with -short")
+			}
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			out := &canceller{at: x.at, cancel: cancel}
+			var stderr bytes.Buffer
+			require.Equal(t, exitInterrupted, run(ctx, append(x.flags, "--outdir", dir), out, &stderr))
+			require.Equal(t, "likbench: interrupted; no results were written\n", stderr.String())
+			left, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}
+
+// command is this test binary as likbench.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Env = append(os.Environ(), beMain+"=1")
+	return cmd
+}
+
+func TestInterruptSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be sent os.Interrupt on windows; TestInterruptedInProcess covers the rest")
+	}
+	dir := t.TempDir()
+	cmd := command(t, "--backend", "simd", "--full", "--outdir", dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "simd: chosen")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_, err = io.Copy(io.Discard, out)
+	require.NoError(t, err)
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	require.Equal(t, exitInterrupted, exit.ExitCode(), stderr.String())
+	require.Equal(t, "likbench: interrupted; no results were written\n", stderr.String())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// As in likbench --list | head -1.
+func TestClosedPipeIsQuiet(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a closed pipe ends a program by a signal on Unix only")
+	}
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := command(t, "--backend", "host", "--list")
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	require.NoError(t, cmd.Start())
+	require.NoError(t, w.Close())
+	require.NoError(t, r.Close())
+	_ = cmd.Wait() // by the signal, or cleanly if everything was written before
+	require.Empty(t, stderr.String())
+}
