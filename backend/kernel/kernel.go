@@ -126,6 +126,9 @@ func instances(name string, vars []string, list [][]backend.DType) ([]Instance, 
 				in.Name += "_" + d.String()
 			}
 		}
+		if slices.ContainsFunc(out, func(o Instance) bool { return o.Name == in.Name }) {
+			return nil, fmt.Errorf("instance %s twice", in.Name)
+		}
 		out = append(out, in)
 	}
 	if len(out) == 0 {
@@ -136,6 +139,9 @@ func instances(name string, vars []string, list [][]backend.DType) ([]Instance, 
 
 // complete reports what a declaration leaves out.
 func (k *Kernel[A]) complete() error {
+	if !cName(k.spec.Name) {
+		return fmt.Errorf("the name is not lower snake case")
+	}
 	if k.spec.Reference == nil || k.spec.Cost == nil || k.spec.Source == "" || k.spec.Family == "" {
 		return fmt.Errorf("reference, cost, source and family are required")
 	}
@@ -145,8 +151,8 @@ func (k *Kernel[A]) complete() error {
 			continue
 		}
 		outs++
-		if k.spec.Tolerance[o.Name] == nil {
-			return fmt.Errorf("output %s has no tolerance", o.Name)
+		if err := k.completeTolerance(o.Name); err != nil {
+			return err
 		}
 	}
 	if outs != len(k.spec.Tolerance) {
@@ -157,6 +163,21 @@ func (k *Kernel[A]) complete() error {
 	}
 	if len(k.spec.Faults) >= faultOffsets {
 		return fmt.Errorf("%d fault codes, at most %d", len(k.spec.Faults), faultOffsets-1)
+	}
+	return nil
+}
+
+func (k *Kernel[A]) completeTolerance(output string) error {
+	switch t := k.spec.Tolerance[output].(type) {
+	case nil:
+		return fmt.Errorf("output %s has no tolerance", output)
+	case Rounding[A]:
+		_, err := sum(t.Terms, func(name string) (int64, bool) { return 0, slices.Contains(k.axes, name) })
+		return err
+	case Winner:
+		if _, ok := k.spec.Tolerance[t.Of].(Rounding[A]); !ok {
+			return fmt.Errorf("winner %s of %q, which is no output with a Rounding", output, t.Of)
+		}
 	}
 	return nil
 }

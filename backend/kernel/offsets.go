@@ -52,8 +52,11 @@ func NewOffsetsAt(s backend.Stream, dst backend.Buffer, at int64, off []int64) (
 		return Offsets{}, err
 	}
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(off))), len(off)*8)
-	if at%8 != 0 || at < 0 || at+int64(len(raw)) > dst.Len() {
-		return Offsets{}, &backend.ArgumentError{Kernel: "offsets", Why: "past the end of its buffer, or not aligned", Want: dst.Len(), Got: at + int64(len(raw))}
+	if at%8 != 0 || at < 0 {
+		return Offsets{}, &backend.ArgumentError{Kernel: "offsets", Why: "byte offset is negative or no multiple of the element size", Want: 8, Got: at}
+	}
+	if have := max(dst.Len()-at, 0); int64(len(raw)) > have {
+		return Offsets{}, &backend.ArgumentError{Kernel: "offsets", Why: "past the end of their buffer", Want: have, Got: int64(len(raw))}
 	}
 	if err := s.Upload(dst, at, raw); err != nil {
 		return Offsets{}, err

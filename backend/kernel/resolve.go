@@ -120,7 +120,7 @@ func (k *Kernel[A]) resolveRange(i int, v *backend.View) error {
 		case v.Rank < 2 || v.Stride < v.RowElements():
 			return k.wrong(i, "", "row stride is less than a row", v.RowElements(), v.Stride)
 		case v.Dims[0] > 0 && v.Stride > math.MaxInt64/8/v.Dims[0]:
-			return k.wrong(i, "", "row stride is too large", 0, v.Stride)
+			return k.wrong(i, "", "row stride is too large", math.MaxInt64/8/v.Dims[0], v.Stride)
 		}
 	}
 	if size := v.DType.Size(); v.Off < 0 || v.Off%size != 0 {

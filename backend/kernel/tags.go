@@ -167,7 +167,7 @@ func (l *layout) addOperand(f reflect.StructField, w, vars []string) error {
 			if n, ok := strings.CutSuffix(a, "+1"); ok {
 				a, r.Plus = n, 1
 			}
-			if !axisName(a) {
+			if !cName(a) {
 				return fmt.Errorf("axis %q", a)
 			}
 			r.Axis = l.axis(a)
@@ -217,7 +217,7 @@ func (o *Operand) parseType(s string, vars []string) error {
 func (l *layout) option(o *Operand, x string) error {
 	key, val, valued := strings.Cut(x, "=")
 	switch {
-	case (key == "offsets" || key == "count") && !axisName(val):
+	case (key == "offsets" || key == "count") && !cName(val):
 		return fmt.Errorf("option %q: axis %q", x, val)
 	case (key == "opt" || key == "strided") && valued:
 		return fmt.Errorf("option %q takes no value", x)
@@ -242,8 +242,8 @@ func (l *layout) option(o *Operand, x string) error {
 	return nil
 }
 
-// axisName reports whether an axis can stand in generated C: a lower snake case name.
-func axisName(s string) bool {
+// cName reports whether an axis or kernel can be named s in generated C: lower snake case.
+func cName(s string) bool {
 	for i, c := range s {
 		if (c < 'a' || c > 'z') && (i == 0 || c != '_' && (c < '0' || c > '9')) {
 			return false

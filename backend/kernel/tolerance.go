@@ -74,6 +74,14 @@ func (r Rounding[A]) Bounds() Bounds { return Bounds{r.Terms, r.Slack, r.Unit, r
 
 // Sum evaluates a Terms expression over axis sizes.
 func Sum(terms string, axes func(name string) (int64, bool)) (float64, error) {
+	t, err := sum(terms, axes)
+	if err != nil {
+		return 0, fmt.Errorf("kernel: %w", err)
+	}
+	return t, nil
+}
+
+func sum(terms string, axes func(name string) (int64, bool)) (float64, error) {
 	var t float64
 	for _, w := range strings.Split(terms, "+") {
 		w = strings.TrimSpace(w)
@@ -83,7 +91,7 @@ func Sum(terms string, axes func(name string) (int64, bool)) (float64, error) {
 		}
 		n, ok := axes(w)
 		if !ok {
-			return 0, fmt.Errorf("kernel: terms %q: %q is neither an axis nor an integer", terms, w)
+			return 0, fmt.Errorf("terms %q: %q is neither an axis nor an integer", terms, w)
 		}
 		t += float64(n)
 	}
