@@ -67,6 +67,9 @@ func TestEntriesAreBound(t *testing.T) {
 			bound[s.entry] = v.kernel.Family()
 		}
 	}
+	for _, e := range ceilingEntries() {
+		bound[e] = "ceiling"
+	}
 	require.Equal(t, set.entries, bound)
 	for _, k := range kernel.All() {
 		for _, in := range k.Instances() {
@@ -90,6 +93,8 @@ func TestSizesAgreeWithTheSources(t *testing.T) {
 		{"loss/hardest.h", "REDUCE_SUM", int64(kernels.ReduceSum)}, {"loss/hardest.h", "TIE_LOWEST", int64(kernels.TieLowest)},
 		{"loss/hardest.h", "TIE_EVEN_SPLIT", int64(kernels.TieEvenSplit)},
 		{"selection/topk_radix.h", "RADIX_THREADS", radixThreads}, {"selection/topk_radix.h", "RADIX_LOCAL", radixLocal},
+		{"ceiling/ceiling.h", "CEILING_THREADS", ceilingThreads}, {"ceiling/ceiling.h", "CEILING_CHAINS", ceilingChains},
+		{"ceiling/ceiling.h", "CEILING_MATRICES", ceilingMatrices}, {"ceiling/ceiling.h", "CEILING_VECTORS", ceilingVectors},
 		{"pairwise/rbf_matmul.h", "RBF_ROWS", rbfRows}, {"pairwise/rbf_matmul.h", "RBF_COLUMNS", rbfColumns},
 		{"pairwise/rbf_matmul.h", "RBF_DEPTH", rbfDepth}, {"pairwise/rbf_matmul.h", "RBF_SIDES", rbfSides},
 	} {

@@ -18,6 +18,7 @@ var (
 	reSystem  = regexp.MustCompile(`^\s*#\s*include\s*<([^>]+)>\s*$`)
 	rePragma  = regexp.MustCompile(`^\s*#\s*pragma\s+once\s*$`)
 	reEntry   = regexp.MustCompile(`host_name\("(\w+)"\)`)
+	rePlain   = regexp.MustCompile(`(?m)(^template[^\n]*\n)?^\[\[kernel\]\] void (\w+)\(`)
 )
 
 // Object is one embedded source and the facts of its manifest entry.
@@ -83,6 +84,11 @@ func one(src fs.FS, family string, files []string) ([]byte, Object, error) {
 	o := Object{Family: family, File: family + ".metal", Sources: f.sources, Input: hash([]byte(f.input.String())), Hash: hash(text)}
 	for _, m := range reEntry.FindAllSubmatch(text, -1) {
 		o.Entries = append(o.Entries, string(m[1]))
+	}
+	for _, m := range rePlain.FindAllSubmatch(text, -1) {
+		if len(m[1]) == 0 { // a kernel that is no template is its own instance
+			o.Entries = append(o.Entries, string(m[2]))
+		}
 	}
 	sort.Strings(o.Entries)
 	for i := 1; i < len(o.Entries); i++ {

@@ -1,0 +1,2 @@
+// The loops are plain kernels: each has one instance.
+#include "ceiling/ceiling.h"
