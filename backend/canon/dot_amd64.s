@@ -4,17 +4,17 @@
 
 // func features() uint32
 TEXT ·features(SB), NOSPLIT, $0-4
-	MOVL  $1, AX
-	XORL  CX, CX
+	MOVL $1, AX
+	XORL CX, CX
 	CPUID
-	MOVL  CX, ret+0(FP)
+	MOVL CX, ret+0(FP)
 	RET
 
 // func enabled() uint32
 TEXT ·enabled(SB), NOSPLIT, $0-4
-	XORL   CX, CX
+	XORL CX, CX
 	XGETBV
-	MOVL   AX, ret+0(FP)
+	MOVL AX, ret+0(FP)
 	RET
 
 // func chainFMA(q, d *float32, n int) float32
