@@ -54,11 +54,11 @@ func selectFrom(all []Backend, request string, opts []Option) (Device, []Decisio
 	}
 	name, ordinal, exact := request, 0, false
 	if n, o, ok := strings.Cut(request, ":"); ok {
-		v, err := strconv.Atoi(o)
-		if err != nil || v < 0 {
+		v, err := strconv.ParseUint(o, 10, 31)
+		if err != nil {
 			return nil, nil, unknown(all, request)
 		}
-		name, ordinal, exact = n, v, true
+		name, ordinal, exact = n, int(v), true
 	}
 	for _, b := range all {
 		if b.Name() != name {
@@ -165,7 +165,8 @@ func openFirst(b Backend, opts []Option) (Device, Decision, error) {
 			}
 		}
 		refused = append(refused, err)
-		dec.Skipped = append(dec.Skipped, fmt.Sprintf("not device %d: %s", i.Ordinal, reason(b, err)))
+		why := strings.TrimPrefix(reason(b, err), fmt.Sprintf("device %d: ", i.Ordinal))
+		dec.Skipped = append(dec.Skipped, fmt.Sprintf("not device %d: %s", i.Ordinal, why))
 	}
 	if len(refused) == 1 {
 		dec.Reason, dec.Skipped = reason(b, refused[0]), nil
