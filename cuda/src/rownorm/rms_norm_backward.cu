@@ -125,10 +125,10 @@ template <class T, class W, int V> __device__ __forceinline__ float dot(const Pa
 template <class T, class W, int V, int R, bool kRound> struct Rows {
   const rms_norm_backward_args& a;
   Weights<T, W, V> w;
-  float dw[V][Pack<T>::kSize], perColumn;
+  float dw[V][Pack<T>::kSize];
   bool wideDX;
 
-  __device__ __forceinline__ explicit Rows(const rms_norm_backward_args& args) : a(args), dw{}, perColumn(1.0f / (float)args.n) {
+  __device__ __forceinline__ explicit Rows(const rms_norm_backward_args& args) : a(args), dw{} {
     w.load(a.weight, a.offset, 0, a.n);
     wideDX = isWide<T>(a.dx, a.n, a.n);
   }
@@ -140,7 +140,7 @@ template <class T, class W, int V, int R, bool kRound> struct Rows {
     group.template reduce<Sum>(d);
 #pragma unroll
     for (int i = 0; i < M; i++) {
-      apply<T, W, V, kRound>(b.dy[i], b.x[i], w, b.r[i], b.r[i] * d[i] * perColumn, dw);
+      apply<T, W, V, kRound>(b.dy[i], b.x[i], w, b.r[i], b.r[i] * d[i] / (float)a.n, dw);
       store(b.dy[i], (T*)a.dx + (first + i) * a.n, first + i < a.rows ? a.n : 0, wideDX);
     }
   }
