@@ -1,7 +1,9 @@
-// Package npy reads NumPy's .npy files: one dense, row-major, little-endian array
+// Package npy reads and writes NumPy's .npy files: one dense, row-major, little-endian array
 // of numbers, with a header of version 1, 2 or 3. Everything else (Fortran
 // order, big-endian, strings, structures, pickled objects) is refused with a
 // [FormatError]; no input makes it panic or allocate more than it delivers.
+// [ReadHeader] stops before the data, for files that are read in parts, and
+// [AppendHeader] writes a header as one of several programs would ([Dialect]).
 package npy
 
 import (
@@ -70,68 +72,108 @@ func ReadFile(name string) (*Array, error) {
 
 // Read reads one array that ends where r ends.
 func Read(r io.Reader) (*Array, error) {
-	text, err := readHeader(r)
+	h, err := ReadHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	h, err := parseHeader(text)
+	n, err := h.Bytes()
 	if err != nil {
 		return nil, err
-	}
-	if h.fortran {
-		return nil, formatError("array of shape %v is in fortran order, want row-major (C order)", h.shape)
-	}
-	size, ok := itemSize[h.dtype]
-	if !ok {
-		return nil, formatError("unsupported type %q", h.descr)
-	}
-	n := int64(size)
-	for _, d := range h.shape {
-		if d > 0 && n > math.MaxInt64/int64(d) {
-			return nil, formatError("shape %v of %s overflows", h.shape, h.dtype)
-		}
-		n *= int64(d)
 	}
 	data, err := readData(r, n)
 	if err != nil {
 		return nil, err
 	}
-	return &Array{DType: h.dtype, Shape: h.shape, Data: data}, nil
+	return &Array{DType: h.DType, Shape: h.Shape, Data: data}, nil
 }
 
-func readHeader(r io.Reader) (string, error) {
+// Header is what a file says about the array that follows.
+type Header struct {
+	DType  string // as in [Array], or [Object]
+	Shape  []int  // empty for a scalar
+	Offset int64  // bytes before the first element, whatever its alignment
+}
+
+// Object is the type of an array of pickled Python objects. No function of this package
+// reads one; a header that says so is legal.
+const Object = "O"
+
+// ReadHeader reads up to the first element and no further.
+func ReadHeader(r io.Reader) (Header, error) {
+	text, offset, err := readHeader(r)
+	if err != nil {
+		return Header{}, err
+	}
+	h, err := parseHeader(text)
+	switch {
+	case err != nil:
+		return Header{}, err
+	case h.fortran:
+		return Header{}, formatError("array of shape %v is in fortran order, want row-major (C order)", h.shape)
+	case itemSize[h.dtype] == 0 && h.descr != "|O":
+		return Header{}, formatError("unsupported type %q", h.descr)
+	}
+	return Header{DType: h.dtype, Shape: h.shape, Offset: offset}, nil
+}
+
+// ItemSize is the size of an element in bytes, 0 for [Object].
+func (h Header) ItemSize() int { return itemSize[h.DType] }
+
+// Len is the number of elements: of a header that [Header.Bytes] accepts, or of [Object].
+func (h Header) Len() int64 {
+	n := int64(1)
+	for _, d := range h.Shape {
+		n *= int64(d)
+	}
+	return n
+}
+
+// Bytes is the size of the elements. It fails with a [FormatError] where it overflows, and
+// for [Object].
+func (h Header) Bytes() (int64, error) {
+	n := int64(h.ItemSize())
+	if n == 0 {
+		return 0, formatError("unsupported type %q", "|"+h.DType)
+	}
+	for _, d := range h.Shape {
+		if d > 0 && n > math.MaxInt64/int64(d) {
+			return 0, formatError("shape %v of %s overflows", h.Shape, h.DType)
+		}
+		n *= int64(d)
+	}
+	return n, nil
+}
+
+// readHeader returns the header's text and the length of everything before the data.
+func readHeader(r io.Reader) (string, int64, error) {
 	var start [8]byte
 	if n, err := io.ReadFull(r, start[:]); err != nil {
-		return "", readError(err, "truncated after %d bytes of the magic", n)
+		return "", 0, readError(err, "truncated after %d bytes of the magic", n)
 	}
 	if string(start[:6]) != magic {
-		return "", formatError("magic %q, want %q", start[:6], magic)
+		return "", 0, formatError("magic %q, want %q", start[:6], magic)
 	}
-	var length int64
+	field := 2 // bytes of the header's length
 	switch start[6] {
 	case 1:
-		var b [2]byte
-		if _, err := io.ReadFull(r, b[:]); err != nil {
-			return "", readError(err, "truncated header length")
-		}
-		length = int64(binary.LittleEndian.Uint16(b[:]))
 	case 2, 3:
-		var b [4]byte
-		if _, err := io.ReadFull(r, b[:]); err != nil {
-			return "", readError(err, "truncated header length")
-		}
-		length = int64(binary.LittleEndian.Uint32(b[:]))
+		field = 4
 	default:
-		return "", formatError("version %d.%d, want 1.0, 2.0 or 3.0", start[6], start[7])
+		return "", 0, formatError("version %d.%d, want 1.0, 2.0 or 3.0", start[6], start[7])
 	}
+	var b [4]byte
+	if _, err := io.ReadFull(r, b[:field]); err != nil {
+		return "", 0, readError(err, "truncated header length")
+	}
+	length := int64(binary.LittleEndian.Uint32(b[:]))
 	if length > maxHeader {
-		return "", formatError("header of %d bytes, limit %d", length, maxHeader)
+		return "", 0, formatError("header of %d bytes, limit %d", length, maxHeader)
 	}
 	text := make([]byte, length)
 	if n, err := io.ReadFull(r, text); err != nil {
-		return "", readError(err, "truncated header: %d of %d bytes", n, length)
+		return "", 0, readError(err, "truncated header: %d of %d bytes", n, length)
 	}
-	return string(text), nil
+	return string(text), int64(len(start)+field) + length, nil
 }
 
 // readData reads exactly n bytes and requires that r ends there.
