@@ -10,9 +10,9 @@ import (
 const (
 	rbfRows        = 64 // of a block
 	rbfThreads     = 128
-	rbfMaxColumns  = 64  // of V in a pass
-	rbfBlocks      = 528 // worth starting: four for each multiprocessor of an H200
-	rbfSplitTiles  = 4   // least tiles of columns in a split
+	rbfMaxColumns  = 64   // of V in a pass
+	rbfBlocks      = 1056 // worth starting: eight for each multiprocessor of an H200, since few large ones leave an uneven last wave
+	rbfSplitTiles  = 4    // least tiles of columns in a split
 	rbfHeaderBytes = 256
 	rbfLineThreads = 256
 	rbfLineBlocks  = 1 << 16 // of kernels that stride over the elements of O

@@ -13,7 +13,7 @@
 //                 per thread, P = 16 and 4 in two and eight shares of the tile's columns. The next pieces are copied
 //                 asynchronously, by 16 bytes where rows are aligned and by elements where not: the same bits.
 //                 grid (ceil(n/64), splits, ceil(c/P)): a split takes its share of the tiles and leaves f64 partials when
-//                 there are several.
+//                 there are several. How many follows from the axes (cuda/rbf_matmul.go), never from the device.
 //   tiled_sum     adds the partials of the splits in order. grid any, block 256.
 // Scratch: a header of 256 bytes and f64 partials [splits][n][c] when there are several splits.
 // Shared memory: see the manifest; at most 49,152 bytes. Requires sm_80.
