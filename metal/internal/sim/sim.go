@@ -4,7 +4,7 @@
 // It executes what a GPU would, with these differences. Simdgroups have 32 lanes, reductions run in ascending lane
 // order, matrix products in ascending order of k; subnormals are kept; one threadgroup runs at a time. Fibers change
 // at barriers and simdgroup functions only, so a missing barrier shows as a wrong result in some [Order] rather than
-// as a race. Threadgroup memory is filled with NaN first. Address spaces are checked; double, long long, log1p and
+// as a race: a simdgroup may run ahead of the others to the next threadgroup barrier. Threadgroup memory is filled with NaN first. Address spaces are checked; double, long long, log1p and
 // what else MSL lacks do not compile.
 package sim
 

@@ -61,13 +61,13 @@ static inline void distances(threadgroup rbf_memory &m, device const T *x, devic
                              thread float *u) {
   for (uint c = 0; c < RBF_COLUMNS; c++) u[c] = 0;
   for (long from = 0; from < a.d; from += RBF_DEPTH) {
-    threadgroup_barrier(mem_flags::mem_threadgroup);
     stage(m.y, y, j, a.m, from, a.d, RBF_DEPTH, index);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint k = 0; k < RBF_DEPTH && from + k < a.d; k++) {
       float xk = i < a.n ? load(x + i * a.d + from + k) : 0.0f;
       for (uint c = 0; c < RBF_COLUMNS; c++) u[c] = squared_difference(xk, m.y[c * RBF_DEPTH + k], u[c]);
     }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
 
@@ -85,10 +85,10 @@ template <typename T>
     acc[s] = 0;
   }
   for (long j = 0; j < a.m; j += RBF_COLUMNS) {
-    distances(m, x, y, i, j, a, index, u);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // the values of the tile before are still read
     stage(m.v, v, j, a.m, side, a.c, RBF_SIDES, index);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    distances(m, x, y, i, j, a, index, u);
+    if (a.d == 0) threadgroup_barrier(mem_flags::mem_threadgroup); // distances had none
     for (uint c = 0; c < RBF_COLUMNS && j + c < a.m; c++) {
       float k = rbf_value(a.gamma, u[c]);
       for (uint s = 0; s < RBF_SIDES; s++) acc[s] = fma(k, m.v[c * RBF_SIDES + s], acc[s]);

@@ -107,28 +107,31 @@ static void startGroup(State &s, SimdGroup *simd, char *stacks, index3 group) {
   }
 }
 
-// release lets waiting fibers go where every live one has arrived. The set of active lanes is frozen here: a lane that
-// finishes later must still count in the reduction it took part in.
-static bool release(State &s, SimdGroup *simd) {
-  bool any = false;
-  if (s.live && s.arrived == s.live) {
-    if (s.live != s.n) { s.launch->err = FaultExited; return false; }
-    any = true;
-    s.arrived = 0;
-    for (unsigned i = 0; i < s.n; i++) if (s.fibers[i].wait == Group) s.fibers[i].wait = Run;
+// releaseSimd lets the waiting lanes of one simdgroup go where every live one has arrived. The set of active lanes is
+// frozen here: a lane that finishes later must still count in the reduction it took part in.
+static void releaseSimd(State &s, SimdGroup *simd, unsigned g) {
+  SimdGroup &sg = simd[g];
+  if (!sg.live || sg.arrived != sg.live) return;
+  sg.arrived = 0;
+  sg.active = sg.mask;
+  sg.mask = 0;
+  sg.generation++;
+  for (unsigned i = g * width; i < s.n && i < (g + 1) * width; i++)
+    if (s.fibers[i].wait == Simd) s.fibers[i].wait = Run;
+}
+
+// pass runs every runnable lane of simdgroup g once and reports whether there was one.
+static bool pass(State &s, SimdGroup *simd, unsigned g, const unsigned *lanes) {
+  bool ran = false;
+  for (unsigned k = 0; k < width; k++) {
+    unsigned i = g * width + lanes[k];
+    if (i >= s.n || s.fibers[i].wait != Run) continue;
+    ran = true;
+    cur = &s.fibers[i];
+    msl_switch(&s.scheduler, cur->sp);
   }
-  for (unsigned g = 0; g * width < s.n; g++) {
-    SimdGroup &sg = simd[g];
-    if (!sg.live || sg.arrived != sg.live) continue;
-    any = true;
-    sg.arrived = 0;
-    sg.active = sg.mask;
-    sg.mask = 0;
-    sg.generation++;
-    for (unsigned i = g * width; i < s.n && i < (g + 1) * width; i++)
-      if (s.fibers[i].wait == Simd) s.fibers[i].wait = Run;
-  }
-  return any;
+  releaseSimd(s, simd, g);
+  return ran;
 }
 
 static void shuffle(unsigned *perm, unsigned n, uint32_t &rng) {
@@ -140,19 +143,31 @@ static void shuffle(unsigned *perm, unsigned n, uint32_t &rng) {
   }
 }
 
-static void runGroup(State &s, SimdGroup *simd, unsigned *perm, uint32_t &rng) {
+// runGroup runs one threadgroup. Forward and reversed, a simdgroup goes on until it waits for the whole threadgroup,
+// so that it is as far ahead of the others as a device may let it be; shuffled, simdgroups and lanes take turns at random.
+static void runGroup(State &s, SimdGroup *simd, uint32_t &rng) {
+  const unsigned simds = (s.n + width - 1) / width;
+  unsigned order[maxSimds], lanes[width];
+  for (unsigned g = 0; g < simds; g++) order[g] = s.launch->order == 1 ? simds - 1 - g : g;
+  for (unsigned k = 0; k < width; k++) lanes[k] = s.launch->order == 1 ? width - 1 - k : k;
   while (s.live) {
-    if (s.launch->order > 1) shuffle(perm, s.n, rng);
     bool ran = false;
-    for (unsigned i = 0; i < s.n; i++) {
-      Fiber *f = &s.fibers[perm[i]];
-      if (f->wait != Run) continue;
-      ran = true;
-      cur = f;
-      msl_switch(&s.scheduler, f->sp);
+    if (s.launch->order > 1) {
+      shuffle(order, simds, rng);
+      shuffle(lanes, width, rng);
     }
-    if (release(s, simd)) ran = true;
+    for (unsigned g = 0; g < simds; g++)
+      while (pass(s, simd, order[g], lanes)) {
+        ran = true;
+        if (s.launch->order > 1) break;
+      }
     if (s.launch->err) return;
+    if (s.live && s.arrived == s.live) {
+      if (s.live != s.n) { s.launch->err = FaultExited; return; }
+      ran = true;
+      s.arrived = 0;
+      for (unsigned i = 0; i < s.n; i++) s.fibers[i].wait = Run;
+    }
     if (s.live && !ran) { s.launch->err = FaultDivergent; return; }
   }
 }
@@ -166,8 +181,6 @@ void run(Launch *launch, void (*body)()) {
   SimdGroup *simd = (SimdGroup *)aligned_alloc(64, (simds * sizeof(SimdGroup) + 63) / 64 * 64);
   char *room = stacks(s.n);
   s.dynamic = (char *)aligned_alloc(64, (launch->dynamic + 64) / 64 * 64);
-  unsigned *perm = (unsigned *)calloc(s.n, sizeof(unsigned));
-  for (unsigned i = 0; i < s.n; i++) perm[i] = launch->order == 1 ? s.n - 1 - i : i;
   uint32_t rng = launch->order | 1;
   st = &s;
   body_ = body;
@@ -176,12 +189,11 @@ void run(Launch *launch, void (*body)()) {
     uint64_t g = launch->order == 0 ? k : groups - 1 - k; // groups promise no order either
     startGroup(s, simd, room, {(unsigned)(g % launch->groups[0]), (unsigned)(g / launch->groups[0] % launch->groups[1]),
                                  (unsigned)(g / launch->groups[0] / launch->groups[1])});
-    runGroup(s, simd, perm, rng);
+    runGroup(s, simd, rng);
   }
   free(s.fibers);
   free(simd);
   free(s.dynamic);
-  free(perm);
   for (char *p : s.local) free(p);
   st = 0;
 }

@@ -25,6 +25,7 @@ enum Fault { FaultNone, FaultDivergent, FaultExited, FaultLocal };
 enum Wait { Run, Group, Simd, Done };
 
 constexpr unsigned width = 32;    // lanes of a simdgroup
+constexpr unsigned maxSimds = 32; // of a threadgroup
 constexpr unsigned maxLocals = 16; // kernel-local threadgroup variables
 
 struct SimdGroup {

@@ -1,0 +1,110 @@
+package metal
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/harness"
+	"github.com/likbench/likbench/backend/kernel"
+	"github.com/likbench/likbench/backend/kernels"
+	"github.com/likbench/likbench/metal/internal/sim"
+)
+
+type fills = map[string]func(kernel.Rand, []float64)
+
+func fillSmallIntegers(r kernel.Rand, x []float64) {
+	for i := range x {
+		x[i] = float64(r.Int64N(5) - 2)
+	}
+}
+
+func lens(n int, length int64) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = length
+	}
+	return out
+}
+
+// ownCases are points that these bodies in particular can get wrong and the declared cases do not reach.
+var ownCases = []struct {
+	instance string
+	device   bool // offsets as another kernel might write them
+	c        kernel.Case
+}{
+	// The key of the last result is shared by more scores than are results, behind scores with better keys.
+	{"topk", false, kernel.Case{Name: "ties-at-the-threshold", Dims: kernel.Dims{"b": 3, "n": 777, "k": 300}, Absent: []string{"Live"},
+		Fill: fills{"Score": fillSmallIntegers}}},
+	// Sorted in device memory, with ties.
+	{"topk", false, kernel.Case{Name: "large-ties", Dims: kernel.Dims{"b": 2, "n": 3000, "k": 2500}, Absent: []string{"Live"},
+		Fill: fills{"Score": fillSmallIntegers}}},
+	{"topk", false, kernel.Case{Name: "live-within-k", Dims: kernel.Dims{"b": 4, "n": 2600, "k": 2300},
+		Fill: fills{"Live": func(_ kernel.Rand, x []float64) { copy(x, []float64{0, 1, 2299, 1e9}) }, "Score": fillSmallIntegers}}},
+	// Several tiles of values although there are no distances to stage.
+	{"rbf_matmul_f32", false, kernel.Case{Name: "no-components-many-columns", Dims: kernel.Dims{"n": 3, "m": 700, "d": 0, "c": 5}, Attrs: map[string]any{"Gamma": .5}}},
+	// More rows than a threadgroup and more right-hand sides than a tile, several blocks of 256.
+	{"rbf_matmul_f32", false, kernel.Case{Name: "several-of-everything", Dims: kernel.Dims{"n": 70, "m": 600, "d": 19, "c": 6}, Attrs: map[string]any{"Gamma": .03}}},
+	// More offsets than one pass of the stage that makes them trustworthy.
+	{"maxsim_f32", false, kernel.Case{Name: "many-documents", Dims: kernel.Dims{"nq": 1, "nd": 600, "d": 8},
+		Lens: map[string][]int64{"tq": {3}, "td": lens(600, 2)}, Absent: []string{"QueryMask", "DocMask"}}},
+	{"maxsim_f32", true, kernel.Case{Name: "many-wrong-offsets", Dims: kernel.Dims{"nq": 1, "nd": 600, "d": 8},
+		Lens: map[string][]int64{"tq": {3}, "td": lens(600, 2)}, Absent: []string{"QueryMask", "DocMask"},
+		Fill: fills{"DocOff": func(_ kernel.Rand, x []float64) { x[200], x[300], x[400] = 700, -5, 1e6 }}}},
+	{"maxsim_bf16", true, kernel.Case{Name: "wrong-query-offsets", Dims: kernel.Dims{"nq": 3, "nd": 2, "d": 40},
+		Lens: map[string][]int64{"tq": {4, 5, 40}, "td": {9, 33}}, Absent: []string{"QueryMask", "DocMask"},
+		Fill: fills{"QueryOff": func(_ kernel.Rand, x []float64) { x[0], x[2] = -1, 2 }}}},
+	// A row longer than the simdgroup's share, all of whose hardest negatives tie.
+	{"hardest_negative_loss_backward_f32", false, kernel.Case{Name: "all-tied", Dims: kernel.Dims{"rows": 3, "cols": 1100, "o": 1},
+		Attrs: map[string]any{"Temperature": .5, "Offset": 600, "Reduction": kernels.ReduceMean, "Tie": kernels.TieEvenSplit},
+		Fill:  fills{"Score": func(_ kernel.Rand, x []float64) { clear(x) }}}},
+	// Two passes of the threadgroup that adds the rows.
+	{"hardest_negative_loss_f32", false, kernel.Case{Name: "many-rows", Dims: kernel.Dims{"rows": 520, "cols": 530, "o": 1},
+		Attrs: map[string]any{"Temperature": 1.0, "Offset": 4, "Reduction": kernels.ReduceSum}}},
+}
+
+func TestOwnCases(t *testing.T) {
+	for _, o := range sim.Orders {
+		b, _ := simulated(t, o)
+		d := open(t, b, backend.WithPoison())
+		for _, c := range ownCases {
+			t.Run(o.String()+"/"+c.instance+"/"+c.c.Name, func(t *testing.T) {
+				k, in := kernel.Find(c.instance)
+				require.NotNil(t, k)
+				s := newStream(t, d)
+				ops, err := harness.Build(k, in, c.c, s, harness.Seed(c.c.Name), harness.Layout{Guard: 256, Device: c.device})
+				require.NoError(t, err)
+				want, err := ops.Expect()
+				require.NoError(t, err)
+				for _, v := range b.Bindings() {
+					if v.Kernel == c.instance {
+						runOwnCase(t, k, s, ops, want, v.Variant)
+					}
+				}
+				require.NoError(t, ops.Free())
+				require.NoError(t, s.Close())
+			})
+		}
+		require.NoError(t, d.Close())
+	}
+}
+
+func runOwnCase(t *testing.T, k kernel.Info, s *stream, ops *harness.Operands, want *harness.Expected, variant string) {
+	p, err := k.PrepareAny(s, ops.Args, kernel.WithVariant(variant))
+	if errors.Is(err, backend.ErrUnsupported) {
+		return // the other variant takes the size
+	}
+	require.NoError(t, err)
+	require.NoError(t, ops.Repoison())
+	require.NoError(t, p.LaunchAny(ops.Args))
+	if err := s.Sync(); want.Status != 0 {
+		require.EqualError(t, err, kernel.StatusError(k, want.Status).Error(), variant)
+	} else {
+		require.NoError(t, err, variant)
+	}
+	_, err = ops.Compare(want)
+	require.NoError(t, err, variant)
+	require.NoError(t, p.Close())
+}
