@@ -97,6 +97,7 @@ var encodings = []encoding{
 	{0x6e20dc00, "fmul", "v%d.4s, v%n.4s, v%m.4s"}, {0x6e60dc00, "fmul", "v%d.2d, v%n.2d, v%m.2d"},
 	{0x6e20fc00, "fdiv", "v%d.4s, v%n.4s, v%m.4s"}, {0x6e60fc00, "fdiv", "v%d.2d, v%n.2d, v%m.2d"},
 	{0x4e20f400, "fmax", "v%d.4s, v%n.4s, v%m.4s"}, {0x4ea0f400, "fmin", "v%d.4s, v%n.4s, v%m.4s"},
+	{0x4ee0f400, "fmin", "v%d.2d, v%n.2d, v%m.2d"},
 	{0x4e20c400, "fmaxnm", "v%d.4s, v%n.4s, v%m.4s"}, {0x4ea0c400, "fminnm", "v%d.4s, v%n.4s, v%m.4s"},
 	{0x4e20e400, "fcmeq", "v%d.4s, v%n.4s, v%m.4s"}, {0x6e20e400, "fcmge", "v%d.4s, v%n.4s, v%m.4s"},
 	{0x6ea0e400, "fcmgt", "v%d.4s, v%n.4s, v%m.4s"}, {0x6ea0d400, "fabd", "v%d.4s, v%n.4s, v%m.4s"},

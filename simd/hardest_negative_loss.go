@@ -93,8 +93,8 @@ type hardestRows struct {
 	temperature float64
 }
 
-func newHardest(u *rowUnit, t *Task, score *backend.View, offset int64, temperature float64) *hardestRows {
-	return &hardestRows{u, t, (*byte)(Pointer(score)), rowType(score.DType), int(score.Dims[1]), int(score.RowStride()), int(offset), temperature}
+func newHardest(u *rowUnit, t *Task, score *backend.View, offset int64, temperature float64) hardestRows {
+	return hardestRows{u, t, (*byte)(Pointer(score)), rowType(score.DType), int(score.Dims[1]), int(score.RowStride()), int(offset), temperature}
 }
 
 // hardestRow is one row's result; a row with a data error has at = -1.

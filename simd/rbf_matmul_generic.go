@@ -16,6 +16,10 @@ func rbfTileGeneric[F float32 | float64](x, y, k *F, d, panels, stride int, c, c
 	size := int(unsafe.Sizeof(F(0)))
 	panel := rbfPanelBytes / size
 	rows, columns := unsafe.Slice(x, d*rbfQuad), unsafe.Slice(y, panels*panel*d)
+	exponent := float64(c) + float64(clow)
+	if size == 4 {
+		exponent /= rbfQuarters
+	}
 	out := unsafe.Slice(k, (rbfQuad-1)*stride/size+panels*panel)
 	for j := range panels * panel {
 		col := columns[j/panel*panel*d+j%panel:]
@@ -25,9 +29,9 @@ func rbfTileGeneric[F float32 | float64](x, y, k *F, d, panels, stride int, c, c
 				e := rows[i*rbfQuad+r] - col[i*panel]
 				u += F(e * e)
 			}
-			v := F(0)
-			if !(u >= limit) { // a NaN goes on
-				v = F(math.Exp2(float64(u) * (float64(c) + float64(clow))))
+			v := F(math.Exp2(float64(min(u, limit)) * exponent)) // a NaN goes on
+			if u >= limit && exponent != 0 {
+				v = 0
 			}
 			out[r*stride/size+j] = v
 		}

@@ -48,22 +48,24 @@ func kernelRMSNorm(u *rowUnit) Body[kernels.RMSNormArgs] {
 	}
 }
 
-// rmsWeight writes offset + weight as float32, ones without a weight, zeros beyond n.
+// rmsWeight writes offset + weight in places, ones without a weight, zeros beyond n. t is
+// the type of the rows.
 func rmsWeight(w []float32, weight *backend.View, n, t int, offset float64, c kernels.Casting) {
-	clear(w[n:])
+	clear(w)
 	if weight.Absent() {
-		for i := range w[:n] {
-			w[i] = 1
+		for i := range n {
+			w[rowPlace(t, i)] = 1
 		}
 		return
 	}
 	p, wt := (*byte)(Pointer(weight)), rowType(weight.DType)
 	raceRead(unsafe.Pointer(p), weight.Bytes())
-	for i := range w[:n] {
-		w[i] = float32(offset + float64(loadRow(p, wt, i)))
+	for i := range n {
+		v := float32(offset + float64(loadRow(p, wt, i)))
 		if c == kernels.CastNone {
-			w[i] = roundRow(t, w[i])
+			v = roundRow(t, v)
 		}
+		w[rowPlace(t, i)] = cleanNaN(v)
 	}
 }
 
@@ -187,7 +189,7 @@ func rmsBackward(u *rowUnit, t *Task, a *kernels.RMSNormBackwardArgs, tile, lo, 
 		raceRead(unsafe.Pointer(py), bytes)
 		raceRead(unsafe.Pointer(px), bytes)
 		raceWrite(unsafe.Pointer(pd), bytes)
-		r := rstd[i]
+		r := cleanNaN(rstd[i])
 		dot := u.rmsDots(l, py, px, w, part, e, n, round, r)
 		c := float32(float64(r) * float64(r) * float64(r) / float64(n) * dot)
 		g, rest := n/rowGroup, n%rowGroup
@@ -244,20 +246,20 @@ func rmsWeightGradient(t *Task, a *kernels.RMSNormBackwardArgs) {
 	}
 	m := int(padded(int64(n)))
 	parts := Words[float32](t.Scratch)[m:]
-	dw, wt := (*byte)(Pointer(&a.DW)), rowType(a.DW.DType)
+	dw, wt, e := (*byte)(Pointer(&a.DW)), rowType(a.DW.DType), rowType(a.X.DType)
 	raceWrite(unsafe.Pointer(dw), a.DW.Bytes())
 	tiles := int(rmsBackwardTiles(a.X.Dims[0], a.X.Dims[1]))
 	var sum [512]float64 // columns at a time: their sums stay in the level 1 cache
 	for lo := 0; lo < n; lo += len(sum) {
-		s := sum[:min(len(sum), n-lo)]
+		s := sum[:min(len(sum), m-lo)]
 		clear(s)
 		for b := range tiles {
 			for j, v := range parts[b*m+lo:][:len(s)] {
 				s[j] += float64(v)
 			}
 		}
-		for j, v := range s {
-			storeRow64(dw, wt, lo+j, v)
+		for j := range min(len(s), n-lo) {
+			storeRow64(dw, wt, lo+j, s[rowPlace(e, j)])
 		}
 	}
 }

@@ -4,7 +4,7 @@
 
 package simd
 
-// rmsDotF32AVX2 adds dy*w*x to their lanes.
+// rmsDotF32AVX2 adds dy*w*x to their lanes, w in places.
 //
 //go:noescape
 func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
@@ -14,17 +14,17 @@ func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
 //go:noescape
 func rmsGradF32AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF32AVX2 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleF32AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleF32AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF32AVX2 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightF32AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsDotBF16AVX2 adds dy*w*x to their lanes.
+// rmsDotBF16AVX2 adds dy*w*x to their lanes, w in places.
 //
 //go:noescape
 func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
@@ -34,27 +34,27 @@ func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
 //go:noescape
 func rmsGradBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleBF16AVX2 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleBF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightBF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightBF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsScaleRoundBF16AVX2 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleRoundBF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundBF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightRoundBF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsDotF16AVX2 adds dy*w*x to their lanes.
+// rmsDotF16AVX2 adds dy*w*x to their lanes, w in places.
 //
 //go:noescape
 func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
@@ -64,27 +64,27 @@ func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
 //go:noescape
 func rmsGradF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF16AVX2 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsScaleRoundF16AVX2 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleRoundF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightRoundF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsDotF32AVX512 adds dy*w*x to their lanes.
+// rmsDotF32AVX512 adds dy*w*x to their lanes, w in places.
 //
 //go:noescape
 func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
@@ -94,17 +94,17 @@ func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
 //go:noescape
 func rmsGradF32AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF32AVX512 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleF32AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleF32AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF32AVX512 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightF32AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsDotBF16AVX512 adds dy*w*x to their lanes.
+// rmsDotBF16AVX512 adds dy*w*x to their lanes, w in places.
 //
 //go:noescape
 func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
@@ -114,27 +114,27 @@ func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
 //go:noescape
 func rmsGradBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleBF16AVX512 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleBF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightBF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightBF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsScaleRoundBF16AVX512 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleRoundBF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundBF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightRoundBF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsDotF16AVX512 adds dy*w*x to their lanes.
+// rmsDotF16AVX512 adds dy*w*x to their lanes, w in places.
 //
 //go:noescape
 func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
@@ -144,22 +144,22 @@ func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
 //go:noescape
 func rmsGradF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF16AVX512 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
 
-// rmsScaleRoundF16AVX512 writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// rmsScaleRoundF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part.
+// rmsDotWeightRoundF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
 //
 //go:noescape
 func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)

@@ -1,15 +1,19 @@
 package simd
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
 )
 
-// Row kernels work on groups of 32 elements whatever the register width: lane i of a
-// reduction holds the elements i, i+32, i+64, ... of a block, so that AVX2, AVX-512 and
+// Row kernels work on groups of 32 elements whatever the register width: a lane of a
+// reduction holds the same element of each group of a block, so that AVX2, AVX-512 and
 // NEON give the same bits. A tail is padded with a neutral element and runs through the
 // same routine, so a bit never depends on where a row ends.
+//
+// Float32 companions of a row (weights, partial sums, exponentials) are in places: the
+// order in which a group is held in registers, see rowPlace.
 const (
 	rowGroup = 32
 	// rowBlock elements are added in f32, 128 to a lane, before their sum goes to f64:
@@ -40,6 +44,24 @@ func rowSize(t int) int {
 		return 4
 	}
 	return 2
+}
+
+// rowPlace is where element i of a row stands in its float32 companions: even elements of
+// a bf16 group before odd ones, since a shift and a mask split two bf16 faster than a
+// shuffle spreads them.
+func rowPlace(t, i int) int {
+	if t != elemBF16 {
+		return i
+	}
+	return i&^(rowGroup-1) | i&1<<4 | i&(rowGroup-1)>>1
+}
+
+// cleanNaN takes the payload from a NaN: rounding to bf16 might carry into its exponent.
+func cleanNaN(v float32) float32 {
+	if v != v {
+		return float32(math.NaN())
+	}
+	return v
 }
 
 // rowUnit is the arithmetic of a level on whole groups, by element type. Pointers are to

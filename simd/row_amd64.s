@@ -2,6 +2,26 @@
 
 //go:build !noasm
 
+#include "textflag.h"
+
+DATA highAVX2<>+0(SB)/4, $0xffff0000
+DATA highAVX2<>+4(SB)/4, $0xffff0000
+DATA highAVX2<>+8(SB)/4, $0xffff0000
+DATA highAVX2<>+12(SB)/4, $0xffff0000
+DATA highAVX2<>+16(SB)/4, $0xffff0000
+DATA highAVX2<>+20(SB)/4, $0xffff0000
+DATA highAVX2<>+24(SB)/4, $0xffff0000
+DATA highAVX2<>+28(SB)/4, $0xffff0000
+DATA highAVX2<>+32(SB)/4, $0xffff0000
+DATA highAVX2<>+36(SB)/4, $0xffff0000
+DATA highAVX2<>+40(SB)/4, $0xffff0000
+DATA highAVX2<>+44(SB)/4, $0xffff0000
+DATA highAVX2<>+48(SB)/4, $0xffff0000
+DATA highAVX2<>+52(SB)/4, $0xffff0000
+DATA highAVX2<>+56(SB)/4, $0xffff0000
+DATA highAVX2<>+60(SB)/4, $0xffff0000
+GLOBL highAVX2<>(SB), RODATA|NOPTR, $64
+
 // func rowMaxF32AVX2(x *byte, groups int, lanes *float32)
 // Requires: AVX
 TEXT ·rowMaxF32AVX2(SB), $0-24
@@ -18,16 +38,16 @@ TEXT ·rowMaxF32AVX2(SB), $0-24
 
 loop:
 	VMOVUPS (AX), Y5
-	VMAXPS  Y0, Y5, Y0
 	VMOVUPS 32(AX), Y6
+	VMAXPS  Y0, Y5, Y0
 	VMAXPS  Y1, Y6, Y1
-	VMOVUPS 64(AX), Y7
-	VMAXPS  Y2, Y7, Y2
-	VMOVUPS 96(AX), Y8
-	VMAXPS  Y3, Y8, Y3
 	VCMPPS  $0x03, Y5, Y6, Y5
 	VORPS   Y5, Y4, Y4
-	VCMPPS  $0x03, Y7, Y8, Y5
+	VMOVUPS 64(AX), Y5
+	VMOVUPS 96(AX), Y6
+	VMAXPS  Y2, Y5, Y2
+	VMAXPS  Y3, Y6, Y3
+	VCMPPS  $0x03, Y5, Y6, Y5
 	VORPS   Y5, Y4, Y4
 	ADDQ    $+128, AX
 	DECQ    CX
@@ -54,25 +74,24 @@ TEXT ·rowFindF32AVX2(SB), $0-32
 	XORQ         DX, DX
 
 next:
-	CMPQ      DX, CX
-	JGE       out
-	VMOVUPS   (AX), Y1
-	VCMPPS    $0x00, Y1, Y0, Y1
-	VMOVUPS   32(AX), Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VMOVUPS   64(AX), Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VMOVUPS   96(AX), Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VMOVMSKPS Y1, BX
-	TESTL     BX, BX
-	JNE       out
-	ADDQ      $+128, AX
-	INCQ      DX
-	JMP       next
+	CMPQ    DX, CX
+	JGE     out
+	VMOVUPS (AX), Y1
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 64(AX), Y3
+	VMOVUPS 96(AX), Y4
+	VCMPPS  $0x00, Y1, Y0, Y1
+	VCMPPS  $0x00, Y2, Y0, Y2
+	VCMPPS  $0x00, Y3, Y0, Y3
+	VCMPPS  $0x00, Y4, Y0, Y4
+	VORPS   Y2, Y1, Y1
+	VORPS   Y4, Y3, Y3
+	VORPS   Y3, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     out
+	ADDQ    $+128, AX
+	INCQ    DX
+	JMP     next
 
 out:
 	VZEROUPPER
@@ -94,13 +113,13 @@ TEXT ·rowSquareF32AVX2(SB), $0-24
 
 loop:
 	VMOVUPS     (AX), Y4
+	VMOVUPS     32(AX), Y5
 	VFMADD231PS Y4, Y4, Y0
-	VMOVUPS     32(AX), Y4
-	VFMADD231PS Y4, Y4, Y1
+	VFMADD231PS Y5, Y5, Y1
 	VMOVUPS     64(AX), Y4
+	VMOVUPS     96(AX), Y5
 	VFMADD231PS Y4, Y4, Y2
-	VMOVUPS     96(AX), Y4
-	VFMADD231PS Y4, Y4, Y3
+	VFMADD231PS Y5, Y5, Y3
 	ADDQ        $+128, AX
 	DECQ        CX
 	JNE         loop
@@ -129,13 +148,17 @@ TEXT ·rowDotF32AVX2(SB), $0-32
 
 loop:
 	VMOVUPS     (AX), Y4
-	VFMADD231PS (CX), Y4, Y0
-	VMOVUPS     32(AX), Y4
-	VFMADD231PS 32(CX), Y4, Y1
+	VMOVUPS     32(AX), Y5
+	VMOVUPS     (CX), Y6
+	VMOVUPS     32(CX), Y7
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y7, Y5, Y1
 	VMOVUPS     64(AX), Y4
-	VFMADD231PS 64(CX), Y4, Y2
-	VMOVUPS     96(AX), Y4
-	VFMADD231PS 96(CX), Y4, Y3
+	VMOVUPS     96(AX), Y5
+	VMOVUPS     64(CX), Y6
+	VMOVUPS     96(CX), Y7
+	VFMADD231PS Y6, Y4, Y2
+	VFMADD231PS Y7, Y5, Y3
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
 	DECQ        DX
@@ -165,12 +188,12 @@ TEXT ·rowScaleF32AVX2(SB), $0-40
 plainloop:
 	VMULPS  (AX), Y0, Y1
 	VMULPS  32(AX), Y0, Y2
-	VMULPS  64(AX), Y0, Y3
-	VMULPS  96(AX), Y0, Y4
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	VMOVUPS Y3, 64(CX)
-	VMOVUPS Y4, 96(CX)
+	VMULPS  64(AX), Y0, Y1
+	VMULPS  96(AX), Y0, Y2
+	VMOVUPS Y1, 64(CX)
+	VMOVUPS Y2, 96(CX)
 	ADDQ    $+128, AX
 	ADDQ    $+128, CX
 	DECQ    DX
@@ -187,12 +210,12 @@ around:
 aroundloop:
 	VMULPS   (AX), Y0, Y1
 	VMULPS   32(AX), Y0, Y2
-	VMULPS   64(AX), Y0, Y3
-	VMULPS   96(AX), Y0, Y4
 	VMOVNTPS Y1, (CX)
 	VMOVNTPS Y2, 32(CX)
-	VMOVNTPS Y3, 64(CX)
-	VMOVNTPS Y4, 96(CX)
+	VMULPS   64(AX), Y0, Y1
+	VMULPS   96(AX), Y0, Y2
+	VMOVNTPS Y1, 64(CX)
+	VMOVNTPS Y2, 96(CX)
 	ADDQ     $+128, AX
 	ADDQ     $+128, CX
 	DECQ     DX
@@ -218,25 +241,23 @@ TEXT ·rowMaxBF16AVX2(SB), $0-24
 	JE      done
 
 loop:
-	VPMOVZXWD (AX), Y5
-	VPSLLD    $0x10, Y5, Y5
-	VMAXPS    Y0, Y5, Y0
-	VPMOVZXWD 16(AX), Y6
-	VPSLLD    $0x10, Y6, Y6
-	VMAXPS    Y1, Y6, Y1
-	VPMOVZXWD 32(AX), Y7
-	VPSLLD    $0x10, Y7, Y7
-	VMAXPS    Y2, Y7, Y2
-	VPMOVZXWD 48(AX), Y8
-	VPSLLD    $0x10, Y8, Y8
-	VMAXPS    Y3, Y8, Y3
-	VCMPPS    $0x03, Y5, Y6, Y5
-	VORPS     Y5, Y4, Y4
-	VCMPPS    $0x03, Y7, Y8, Y5
-	VORPS     Y5, Y4, Y4
-	ADDQ      $+64, AX
-	DECQ      CX
-	JNE       loop
+	VMOVUPS (AX), Y5
+	VPAND   highAVX2<>+0(SB), Y5, Y6
+	VPSLLD  $0x10, Y5, Y5
+	VMAXPS  Y0, Y5, Y0
+	VMAXPS  Y2, Y6, Y2
+	VCMPPS  $0x03, Y5, Y6, Y5
+	VORPS   Y5, Y4, Y4
+	VMOVUPS 32(AX), Y5
+	VPAND   highAVX2<>+0(SB), Y5, Y6
+	VPSLLD  $0x10, Y5, Y5
+	VMAXPS  Y1, Y5, Y1
+	VMAXPS  Y3, Y6, Y3
+	VCMPPS  $0x03, Y5, Y6, Y5
+	VORPS   Y5, Y4, Y4
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNE     loop
 
 done:
 	VORPS   Y4, Y0, Y0
@@ -259,29 +280,26 @@ TEXT ·rowFindBF16AVX2(SB), $0-32
 	XORQ         DX, DX
 
 next:
-	CMPQ      DX, CX
-	JGE       out
-	VPMOVZXWD (AX), Y1
-	VPSLLD    $0x10, Y1, Y1
-	VCMPPS    $0x00, Y1, Y0, Y1
-	VPMOVZXWD 16(AX), Y2
-	VPSLLD    $0x10, Y2, Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VPMOVZXWD 32(AX), Y2
-	VPSLLD    $0x10, Y2, Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VPMOVZXWD 48(AX), Y2
-	VPSLLD    $0x10, Y2, Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VMOVMSKPS Y1, BX
-	TESTL     BX, BX
-	JNE       out
-	ADDQ      $+64, AX
-	INCQ      DX
-	JMP       next
+	CMPQ    DX, CX
+	JGE     out
+	VMOVUPS (AX), Y1
+	VPAND   highAVX2<>+0(SB), Y1, Y2
+	VPSLLD  $0x10, Y1, Y1
+	VMOVUPS 32(AX), Y3
+	VPAND   highAVX2<>+0(SB), Y3, Y4
+	VPSLLD  $0x10, Y3, Y3
+	VCMPPS  $0x00, Y1, Y0, Y1
+	VCMPPS  $0x00, Y2, Y0, Y2
+	VCMPPS  $0x00, Y3, Y0, Y3
+	VCMPPS  $0x00, Y4, Y0, Y4
+	VORPS   Y2, Y1, Y1
+	VORPS   Y4, Y3, Y3
+	VORPS   Y3, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     out
+	ADDQ    $+64, AX
+	INCQ    DX
+	JMP     next
 
 out:
 	VZEROUPPER
@@ -302,18 +320,16 @@ TEXT ·rowSquareBF16AVX2(SB), $0-24
 	JE      done
 
 loop:
-	VPMOVZXWD   (AX), Y4
+	VMOVUPS     (AX), Y4
+	VPAND       highAVX2<>+0(SB), Y4, Y5
 	VPSLLD      $0x10, Y4, Y4
 	VFMADD231PS Y4, Y4, Y0
-	VPMOVZXWD   16(AX), Y4
+	VFMADD231PS Y5, Y5, Y2
+	VMOVUPS     32(AX), Y4
+	VPAND       highAVX2<>+0(SB), Y4, Y5
 	VPSLLD      $0x10, Y4, Y4
 	VFMADD231PS Y4, Y4, Y1
-	VPMOVZXWD   32(AX), Y4
-	VPSLLD      $0x10, Y4, Y4
-	VFMADD231PS Y4, Y4, Y2
-	VPMOVZXWD   48(AX), Y4
-	VPSLLD      $0x10, Y4, Y4
-	VFMADD231PS Y4, Y4, Y3
+	VFMADD231PS Y5, Y5, Y3
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNE         loop
@@ -341,26 +357,22 @@ TEXT ·rowDotBF16AVX2(SB), $0-32
 	JE      done
 
 loop:
-	VPMOVZXWD   (AX), Y4
+	VMOVUPS     (AX), Y4
+	VPAND       highAVX2<>+0(SB), Y4, Y5
 	VPSLLD      $0x10, Y4, Y4
-	VPMOVZXWD   (CX), Y5
-	VPSLLD      $0x10, Y5, Y5
-	VFMADD231PS Y5, Y4, Y0
-	VPMOVZXWD   16(AX), Y4
+	VMOVUPS     (CX), Y6
+	VPAND       highAVX2<>+0(SB), Y6, Y7
+	VPSLLD      $0x10, Y6, Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y7, Y5, Y2
+	VMOVUPS     32(AX), Y4
+	VPAND       highAVX2<>+0(SB), Y4, Y5
 	VPSLLD      $0x10, Y4, Y4
-	VPMOVZXWD   16(CX), Y5
-	VPSLLD      $0x10, Y5, Y5
-	VFMADD231PS Y5, Y4, Y1
-	VPMOVZXWD   32(AX), Y4
-	VPSLLD      $0x10, Y4, Y4
-	VPMOVZXWD   32(CX), Y5
-	VPSLLD      $0x10, Y5, Y5
-	VFMADD231PS Y5, Y4, Y2
-	VPMOVZXWD   48(AX), Y4
-	VPSLLD      $0x10, Y4, Y4
-	VPMOVZXWD   48(CX), Y5
-	VPSLLD      $0x10, Y5, Y5
-	VFMADD231PS Y5, Y4, Y3
+	VMOVUPS     32(CX), Y6
+	VPAND       highAVX2<>+0(SB), Y6, Y7
+	VPSLLD      $0x10, Y6, Y6
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y7, Y5, Y3
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	DECQ        DX
@@ -397,48 +409,36 @@ TEXT ·rowScaleBF16AVX2(SB), $0-40
 	JE           plaindone
 
 plainloop:
-	VMULPS    (AX), Y0, Y3
-	VMULPS    32(AX), Y0, Y4
-	VMULPS    64(AX), Y0, Y5
-	VMULPS    96(AX), Y0, Y6
-	VPSRLD    $0x10, Y3, Y7
-	VPAND     Y1, Y7, Y7
-	VPADDD    Y2, Y7, Y7
-	VPADDD    Y3, Y7, Y7
-	VCMPPS    $0x03, Y3, Y3, Y3
-	VPOR      Y3, Y7, Y7
-	VPSRLD    $0x10, Y7, Y7
-	VPSRLD    $0x10, Y4, Y3
-	VPAND     Y1, Y3, Y3
-	VPADDD    Y2, Y3, Y3
-	VPADDD    Y4, Y3, Y3
-	VCMPPS    $0x03, Y4, Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VPSRLD    $0x10, Y3, Y3
-	VPACKUSDW Y3, Y7, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVDQU   Y3, (CX)
-	VPSRLD    $0x10, Y5, Y3
-	VPAND     Y1, Y3, Y3
-	VPADDD    Y2, Y3, Y3
-	VPADDD    Y5, Y3, Y3
-	VCMPPS    $0x03, Y5, Y5, Y4
-	VPOR      Y4, Y3, Y3
-	VPSRLD    $0x10, Y3, Y3
-	VPSRLD    $0x10, Y6, Y4
-	VPAND     Y1, Y4, Y4
-	VPADDD    Y2, Y4, Y4
-	VPADDD    Y6, Y4, Y4
-	VCMPPS    $0x03, Y6, Y6, Y5
-	VPOR      Y5, Y4, Y4
-	VPSRLD    $0x10, Y4, Y4
-	VPACKUSDW Y4, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVDQU   Y3, 32(CX)
-	ADDQ      $+128, AX
-	ADDQ      $+64, CX
-	DECQ      DX
-	JNE       plainloop
+	VMULPS   (AX), Y0, Y3
+	VMULPS   64(AX), Y0, Y4
+	VPSRLD   $0x10, Y3, Y5
+	VPAND    Y1, Y5, Y5
+	VPADDD   Y2, Y5, Y5
+	VPADDD   Y3, Y5, Y5
+	VPSRLD   $0x10, Y4, Y3
+	VPAND    Y1, Y3, Y3
+	VPADDD   Y2, Y3, Y3
+	VPADDD   Y4, Y3, Y3
+	VPSRLD   $0x10, Y5, Y5
+	VPBLENDW $0xaa, Y3, Y5, Y5
+	VMOVUPS  Y5, (CX)
+	VMULPS   32(AX), Y0, Y3
+	VMULPS   96(AX), Y0, Y4
+	VPSRLD   $0x10, Y3, Y5
+	VPAND    Y1, Y5, Y5
+	VPADDD   Y2, Y5, Y5
+	VPADDD   Y3, Y5, Y5
+	VPSRLD   $0x10, Y4, Y3
+	VPAND    Y1, Y3, Y3
+	VPADDD   Y2, Y3, Y3
+	VPADDD   Y4, Y3, Y3
+	VPSRLD   $0x10, Y5, Y5
+	VPBLENDW $0xaa, Y3, Y5, Y5
+	VMOVUPS  Y5, 32(CX)
+	ADDQ     $+128, AX
+	ADDQ     $+64, CX
+	DECQ     DX
+	JNE      plainloop
 
 plaindone:
 	VZEROUPPER
@@ -449,48 +449,36 @@ around:
 	JE    arounddone
 
 aroundloop:
-	VMULPS    (AX), Y0, Y3
-	VMULPS    32(AX), Y0, Y4
-	VMULPS    64(AX), Y0, Y5
-	VMULPS    96(AX), Y0, Y6
-	VPSRLD    $0x10, Y3, Y7
-	VPAND     Y1, Y7, Y7
-	VPADDD    Y2, Y7, Y7
-	VPADDD    Y3, Y7, Y7
-	VCMPPS    $0x03, Y3, Y3, Y3
-	VPOR      Y3, Y7, Y7
-	VPSRLD    $0x10, Y7, Y7
-	VPSRLD    $0x10, Y4, Y3
-	VPAND     Y1, Y3, Y3
-	VPADDD    Y2, Y3, Y3
-	VPADDD    Y4, Y3, Y3
-	VCMPPS    $0x03, Y4, Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VPSRLD    $0x10, Y3, Y3
-	VPACKUSDW Y3, Y7, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVNTDQ  Y3, (CX)
-	VPSRLD    $0x10, Y5, Y3
-	VPAND     Y1, Y3, Y3
-	VPADDD    Y2, Y3, Y3
-	VPADDD    Y5, Y3, Y3
-	VCMPPS    $0x03, Y5, Y5, Y4
-	VPOR      Y4, Y3, Y3
-	VPSRLD    $0x10, Y3, Y3
-	VPSRLD    $0x10, Y6, Y4
-	VPAND     Y1, Y4, Y4
-	VPADDD    Y2, Y4, Y4
-	VPADDD    Y6, Y4, Y4
-	VCMPPS    $0x03, Y6, Y6, Y5
-	VPOR      Y5, Y4, Y4
-	VPSRLD    $0x10, Y4, Y4
-	VPACKUSDW Y4, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVNTDQ  Y3, 32(CX)
-	ADDQ      $+128, AX
-	ADDQ      $+64, CX
-	DECQ      DX
-	JNE       aroundloop
+	VMULPS   (AX), Y0, Y3
+	VMULPS   64(AX), Y0, Y4
+	VPSRLD   $0x10, Y3, Y5
+	VPAND    Y1, Y5, Y5
+	VPADDD   Y2, Y5, Y5
+	VPADDD   Y3, Y5, Y5
+	VPSRLD   $0x10, Y4, Y3
+	VPAND    Y1, Y3, Y3
+	VPADDD   Y2, Y3, Y3
+	VPADDD   Y4, Y3, Y3
+	VPSRLD   $0x10, Y5, Y5
+	VPBLENDW $0xaa, Y3, Y5, Y5
+	VMOVNTPS Y5, (CX)
+	VMULPS   32(AX), Y0, Y3
+	VMULPS   96(AX), Y0, Y4
+	VPSRLD   $0x10, Y3, Y5
+	VPAND    Y1, Y5, Y5
+	VPADDD   Y2, Y5, Y5
+	VPADDD   Y3, Y5, Y5
+	VPSRLD   $0x10, Y4, Y3
+	VPAND    Y1, Y3, Y3
+	VPADDD   Y2, Y3, Y3
+	VPADDD   Y4, Y3, Y3
+	VPSRLD   $0x10, Y5, Y5
+	VPBLENDW $0xaa, Y3, Y5, Y5
+	VMOVNTPS Y5, 32(CX)
+	ADDQ     $+128, AX
+	ADDQ     $+64, CX
+	DECQ     DX
+	JNE      aroundloop
 
 arounddone:
 	SFENCE
@@ -513,16 +501,16 @@ TEXT ·rowMaxF16AVX2(SB), $0-24
 
 loop:
 	VCVTPH2PS (AX), Y5
-	VMAXPS    Y0, Y5, Y0
 	VCVTPH2PS 16(AX), Y6
+	VMAXPS    Y0, Y5, Y0
 	VMAXPS    Y1, Y6, Y1
-	VCVTPH2PS 32(AX), Y7
-	VMAXPS    Y2, Y7, Y2
-	VCVTPH2PS 48(AX), Y8
-	VMAXPS    Y3, Y8, Y3
 	VCMPPS    $0x03, Y5, Y6, Y5
 	VORPS     Y5, Y4, Y4
-	VCMPPS    $0x03, Y7, Y8, Y5
+	VCVTPH2PS 32(AX), Y5
+	VCVTPH2PS 48(AX), Y6
+	VMAXPS    Y2, Y5, Y2
+	VMAXPS    Y3, Y6, Y3
+	VCMPPS    $0x03, Y5, Y6, Y5
 	VORPS     Y5, Y4, Y4
 	ADDQ      $+64, AX
 	DECQ      CX
@@ -552,18 +540,17 @@ next:
 	CMPQ      DX, CX
 	JGE       out
 	VCVTPH2PS (AX), Y1
-	VCMPPS    $0x00, Y1, Y0, Y1
 	VCVTPH2PS 16(AX), Y2
+	VCVTPH2PS 32(AX), Y3
+	VCVTPH2PS 48(AX), Y4
+	VCMPPS    $0x00, Y1, Y0, Y1
 	VCMPPS    $0x00, Y2, Y0, Y2
+	VCMPPS    $0x00, Y3, Y0, Y3
+	VCMPPS    $0x00, Y4, Y0, Y4
 	VORPS     Y2, Y1, Y1
-	VCVTPH2PS 32(AX), Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VCVTPH2PS 48(AX), Y2
-	VCMPPS    $0x00, Y2, Y0, Y2
-	VORPS     Y2, Y1, Y1
-	VMOVMSKPS Y1, BX
-	TESTL     BX, BX
+	VORPS     Y4, Y3, Y3
+	VORPS     Y3, Y1, Y1
+	VPTEST    Y1, Y1
 	JNE       out
 	ADDQ      $+64, AX
 	INCQ      DX
@@ -589,13 +576,13 @@ TEXT ·rowSquareF16AVX2(SB), $0-24
 
 loop:
 	VCVTPH2PS   (AX), Y4
+	VCVTPH2PS   16(AX), Y5
 	VFMADD231PS Y4, Y4, Y0
-	VCVTPH2PS   16(AX), Y4
-	VFMADD231PS Y4, Y4, Y1
+	VFMADD231PS Y5, Y5, Y1
 	VCVTPH2PS   32(AX), Y4
+	VCVTPH2PS   48(AX), Y5
 	VFMADD231PS Y4, Y4, Y2
-	VCVTPH2PS   48(AX), Y4
-	VFMADD231PS Y4, Y4, Y3
+	VFMADD231PS Y5, Y5, Y3
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNE         loop
@@ -624,17 +611,17 @@ TEXT ·rowDotF16AVX2(SB), $0-32
 
 loop:
 	VCVTPH2PS   (AX), Y4
-	VCVTPH2PS   (CX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VCVTPH2PS   16(AX), Y4
-	VCVTPH2PS   16(CX), Y5
-	VFMADD231PS Y5, Y4, Y1
+	VCVTPH2PS   16(AX), Y5
+	VCVTPH2PS   (CX), Y6
+	VCVTPH2PS   16(CX), Y7
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y7, Y5, Y1
 	VCVTPH2PS   32(AX), Y4
-	VCVTPH2PS   32(CX), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VCVTPH2PS   48(AX), Y4
-	VCVTPH2PS   48(CX), Y5
-	VFMADD231PS Y5, Y4, Y3
+	VCVTPH2PS   48(AX), Y5
+	VCVTPH2PS   32(CX), Y6
+	VCVTPH2PS   48(CX), Y7
+	VFMADD231PS Y6, Y4, Y2
+	VFMADD231PS Y7, Y5, Y3
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	DECQ        DX
@@ -664,16 +651,16 @@ TEXT ·rowScaleF16AVX2(SB), $0-40
 plainloop:
 	VMULPS      (AX), Y0, Y1
 	VMULPS      32(AX), Y0, Y2
-	VMULPS      64(AX), Y0, Y3
-	VMULPS      96(AX), Y0, Y4
-	VCVTPS2PH   $0x00, Y1, X5
+	VCVTPS2PH   $0x00, Y1, X3
 	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y5, Y1
-	VMOVDQU     Y1, (CX)
-	VCVTPS2PH   $0x00, Y3, X5
-	VCVTPS2PH   $0x00, Y4, X1
-	VINSERTI128 $0x01, X1, Y5, Y1
-	VMOVDQU     Y1, 32(CX)
+	VINSERTI128 $0x01, X1, Y3, Y1
+	VMOVUPS     Y1, (CX)
+	VMULPS      64(AX), Y0, Y1
+	VMULPS      96(AX), Y0, Y2
+	VCVTPS2PH   $0x00, Y1, X3
+	VCVTPS2PH   $0x00, Y2, X1
+	VINSERTI128 $0x01, X1, Y3, Y1
+	VMOVUPS     Y1, 32(CX)
 	ADDQ        $+128, AX
 	ADDQ        $+64, CX
 	DECQ        DX
@@ -690,16 +677,16 @@ around:
 aroundloop:
 	VMULPS      (AX), Y0, Y1
 	VMULPS      32(AX), Y0, Y2
-	VMULPS      64(AX), Y0, Y3
-	VMULPS      96(AX), Y0, Y4
-	VCVTPS2PH   $0x00, Y1, X5
+	VCVTPS2PH   $0x00, Y1, X3
 	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y5, Y1
-	VMOVNTDQ    Y1, (CX)
-	VCVTPS2PH   $0x00, Y3, X5
-	VCVTPS2PH   $0x00, Y4, X1
-	VINSERTI128 $0x01, X1, Y5, Y1
-	VMOVNTDQ    Y1, 32(CX)
+	VINSERTI128 $0x01, X1, Y3, Y1
+	VMOVNTPS    Y1, (CX)
+	VMULPS      64(AX), Y0, Y1
+	VMULPS      96(AX), Y0, Y2
+	VCVTPS2PH   $0x00, Y1, X3
+	VCVTPS2PH   $0x00, Y2, X1
+	VINSERTI128 $0x01, X1, Y3, Y1
+	VMOVNTPS    Y1, 32(CX)
 	ADDQ        $+128, AX
 	ADDQ        $+64, CX
 	DECQ        DX
@@ -709,6 +696,24 @@ arounddone:
 	SFENCE
 	VZEROUPPER
 	RET
+
+DATA highAVX512<>+0(SB)/4, $0xffff0000
+DATA highAVX512<>+4(SB)/4, $0xffff0000
+DATA highAVX512<>+8(SB)/4, $0xffff0000
+DATA highAVX512<>+12(SB)/4, $0xffff0000
+DATA highAVX512<>+16(SB)/4, $0xffff0000
+DATA highAVX512<>+20(SB)/4, $0xffff0000
+DATA highAVX512<>+24(SB)/4, $0xffff0000
+DATA highAVX512<>+28(SB)/4, $0xffff0000
+DATA highAVX512<>+32(SB)/4, $0xffff0000
+DATA highAVX512<>+36(SB)/4, $0xffff0000
+DATA highAVX512<>+40(SB)/4, $0xffff0000
+DATA highAVX512<>+44(SB)/4, $0xffff0000
+DATA highAVX512<>+48(SB)/4, $0xffff0000
+DATA highAVX512<>+52(SB)/4, $0xffff0000
+DATA highAVX512<>+56(SB)/4, $0xffff0000
+DATA highAVX512<>+60(SB)/4, $0xffff0000
+GLOBL highAVX512<>(SB), RODATA|NOPTR, $64
 
 // func rowMaxF32AVX512(x *byte, groups int, lanes *float32)
 // Requires: AVX, AVX512F
@@ -724,8 +729,8 @@ TEXT ·rowMaxF32AVX512(SB), $0-24
 
 loop:
 	VMOVUPS (AX), Z2
-	VMAXPS  Z0, Z2, Z0
 	VMOVUPS 64(AX), Z3
+	VMAXPS  Z0, Z2, Z0
 	VMAXPS  Z1, Z3, Z1
 	VCMPPS  $0x03, Z2, Z3, K2
 	KORW    K2, K1, K1
@@ -753,9 +758,9 @@ next:
 	CMPQ     DX, CX
 	JGE      out
 	VMOVUPS  (AX), Z1
+	VMOVUPS  64(AX), Z2
 	VCMPPS   $0x00, Z1, Z0, K1
-	VMOVUPS  64(AX), Z1
-	VCMPPS   $0x00, Z1, Z0, K2
+	VCMPPS   $0x00, Z2, Z0, K2
 	KORTESTW K1, K2
 	JNE      out
 	ADDQ     $+128, AX
@@ -780,9 +785,9 @@ TEXT ·rowSquareF32AVX512(SB), $0-24
 
 loop:
 	VMOVUPS     (AX), Z2
+	VMOVUPS     64(AX), Z3
 	VFMADD231PS Z2, Z2, Z0
-	VMOVUPS     64(AX), Z2
-	VFMADD231PS Z2, Z2, Z1
+	VFMADD231PS Z3, Z3, Z1
 	ADDQ        $+128, AX
 	DECQ        CX
 	JNE         loop
@@ -807,9 +812,11 @@ TEXT ·rowDotF32AVX512(SB), $0-32
 
 loop:
 	VMOVUPS     (AX), Z2
-	VFMADD231PS (CX), Z2, Z0
-	VMOVUPS     64(AX), Z2
-	VFMADD231PS 64(CX), Z2, Z1
+	VMOVUPS     64(AX), Z3
+	VMOVUPS     (CX), Z4
+	VMOVUPS     64(CX), Z5
+	VFMADD231PS Z4, Z2, Z0
+	VFMADD231PS Z5, Z3, Z1
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
 	DECQ        DX
@@ -880,17 +887,16 @@ TEXT ·rowMaxBF16AVX512(SB), $0-24
 	JE      done
 
 loop:
-	VPMOVZXWD (AX), Z2
-	VPSLLD    $0x10, Z2, Z2
-	VMAXPS    Z0, Z2, Z0
-	VPMOVZXWD 32(AX), Z3
-	VPSLLD    $0x10, Z3, Z3
-	VMAXPS    Z1, Z3, Z1
-	VCMPPS    $0x03, Z2, Z3, K2
-	KORW      K2, K1, K1
-	ADDQ      $+64, AX
-	DECQ      CX
-	JNE       loop
+	VMOVUPS (AX), Z2
+	VPANDD  highAVX512<>+0(SB), Z2, Z3
+	VPSLLD  $0x10, Z2, Z2
+	VMAXPS  Z0, Z2, Z0
+	VMAXPS  Z1, Z3, Z1
+	VCMPPS  $0x03, Z2, Z3, K2
+	KORW    K2, K1, K1
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNE     loop
 
 done:
 	VPTERNLOGD $0xff, Z0, Z0, K1, Z0
@@ -909,19 +915,18 @@ TEXT ·rowFindBF16AVX512(SB), $0-32
 	XORQ         DX, DX
 
 next:
-	CMPQ      DX, CX
-	JGE       out
-	VPMOVZXWD (AX), Z1
-	VPSLLD    $0x10, Z1, Z1
-	VCMPPS    $0x00, Z1, Z0, K1
-	VPMOVZXWD 32(AX), Z1
-	VPSLLD    $0x10, Z1, Z1
-	VCMPPS    $0x00, Z1, Z0, K2
-	KORTESTW  K1, K2
-	JNE       out
-	ADDQ      $+64, AX
-	INCQ      DX
-	JMP       next
+	CMPQ     DX, CX
+	JGE      out
+	VMOVUPS  (AX), Z1
+	VPANDD   highAVX512<>+0(SB), Z1, Z2
+	VPSLLD   $0x10, Z1, Z1
+	VCMPPS   $0x00, Z1, Z0, K1
+	VCMPPS   $0x00, Z2, Z0, K2
+	KORTESTW K1, K2
+	JNE      out
+	ADDQ     $+64, AX
+	INCQ     DX
+	JMP      next
 
 out:
 	VZEROUPPER
@@ -940,12 +945,11 @@ TEXT ·rowSquareBF16AVX512(SB), $0-24
 	JE      done
 
 loop:
-	VPMOVZXWD   (AX), Z2
+	VMOVUPS     (AX), Z2
+	VPANDD      highAVX512<>+0(SB), Z2, Z3
 	VPSLLD      $0x10, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
-	VPMOVZXWD   32(AX), Z2
-	VPSLLD      $0x10, Z2, Z2
-	VFMADD231PS Z2, Z2, Z1
+	VFMADD231PS Z3, Z3, Z1
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNE         loop
@@ -969,16 +973,14 @@ TEXT ·rowDotBF16AVX512(SB), $0-32
 	JE      done
 
 loop:
-	VPMOVZXWD   (AX), Z2
+	VMOVUPS     (AX), Z2
+	VPANDD      highAVX512<>+0(SB), Z2, Z3
 	VPSLLD      $0x10, Z2, Z2
-	VPMOVZXWD   (CX), Z3
-	VPSLLD      $0x10, Z3, Z3
-	VFMADD231PS Z3, Z2, Z0
-	VPMOVZXWD   32(AX), Z2
-	VPSLLD      $0x10, Z2, Z2
-	VPMOVZXWD   32(CX), Z3
-	VPSLLD      $0x10, Z3, Z3
-	VFMADD231PS Z3, Z2, Z1
+	VMOVUPS     (CX), Z4
+	VPANDD      highAVX512<>+0(SB), Z4, Z5
+	VPSLLD      $0x10, Z4, Z4
+	VFMADD231PS Z4, Z2, Z0
+	VFMADD231PS Z5, Z3, Z1
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	DECQ        DX
@@ -1013,30 +1015,23 @@ TEXT ·rowScaleBF16AVX512(SB), $0-40
 	JE           plaindone
 
 plainloop:
-	VMULPS       (AX), Z0, Z3
-	VMULPS       64(AX), Z0, Z5
-	VPSRLD       $0x10, Z3, Z6
-	VPANDD       Z1, Z6, Z6
-	VPADDD       Z2, Z6, Z6
-	VPADDD       Z3, Z6, Z6
-	VCMPPS       $0x03, Z3, Z3, K1
-	VPTERNLOGD   $0xff, Z6, Z6, K1, Z6
-	VPSRLD       $0x10, Z6, Z6
-	VPMOVDW      Z6, Y4
-	VPSRLD       $0x10, Z5, Z3
-	VPANDD       Z1, Z3, Z3
-	VPADDD       Z2, Z3, Z3
-	VPADDD       Z5, Z3, Z3
-	VCMPPS       $0x03, Z5, Z5, K1
-	VPTERNLOGD   $0xff, Z3, Z3, K1, Z3
-	VPSRLD       $0x10, Z3, Z3
-	VPMOVDW      Z3, Y3
-	VINSERTI64X4 $0x01, Y3, Z4, Z3
-	VMOVDQU64    Z3, (CX)
-	ADDQ         $+128, AX
-	ADDQ         $+64, CX
-	DECQ         DX
-	JNE          plainloop
+	VMULPS     (AX), Z0, Z4
+	VMULPS     64(AX), Z0, Z5
+	VPSRLD     $0x10, Z4, Z6
+	VPANDD     Z1, Z6, Z6
+	VPADDD     Z2, Z6, Z6
+	VPADDD     Z4, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPANDD     Z1, Z4, Z4
+	VPADDD     Z2, Z4, Z4
+	VPADDD     Z5, Z4, Z4
+	VPSRLD     $0x10, Z6, Z6
+	VPTERNLOGD $0xf8, Z3, Z4, Z6
+	VMOVUPS    Z6, (CX)
+	ADDQ       $+128, AX
+	ADDQ       $+64, CX
+	DECQ       DX
+	JNE        plainloop
 
 plaindone:
 	VZEROUPPER
@@ -1047,30 +1042,23 @@ around:
 	JE    arounddone
 
 aroundloop:
-	VMULPS       (AX), Z0, Z3
-	VMULPS       64(AX), Z0, Z5
-	VPSRLD       $0x10, Z3, Z6
-	VPANDD       Z1, Z6, Z6
-	VPADDD       Z2, Z6, Z6
-	VPADDD       Z3, Z6, Z6
-	VCMPPS       $0x03, Z3, Z3, K1
-	VPTERNLOGD   $0xff, Z6, Z6, K1, Z6
-	VPSRLD       $0x10, Z6, Z6
-	VPMOVDW      Z6, Y4
-	VPSRLD       $0x10, Z5, Z3
-	VPANDD       Z1, Z3, Z3
-	VPADDD       Z2, Z3, Z3
-	VPADDD       Z5, Z3, Z3
-	VCMPPS       $0x03, Z5, Z5, K1
-	VPTERNLOGD   $0xff, Z3, Z3, K1, Z3
-	VPSRLD       $0x10, Z3, Z3
-	VPMOVDW      Z3, Y3
-	VINSERTI64X4 $0x01, Y3, Z4, Z3
-	VMOVNTDQ     Z3, (CX)
-	ADDQ         $+128, AX
-	ADDQ         $+64, CX
-	DECQ         DX
-	JNE          aroundloop
+	VMULPS     (AX), Z0, Z4
+	VMULPS     64(AX), Z0, Z5
+	VPSRLD     $0x10, Z4, Z6
+	VPANDD     Z1, Z6, Z6
+	VPADDD     Z2, Z6, Z6
+	VPADDD     Z4, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPANDD     Z1, Z4, Z4
+	VPADDD     Z2, Z4, Z4
+	VPADDD     Z5, Z4, Z4
+	VPSRLD     $0x10, Z6, Z6
+	VPTERNLOGD $0xf8, Z3, Z4, Z6
+	VMOVNTPS   Z6, (CX)
+	ADDQ       $+128, AX
+	ADDQ       $+64, CX
+	DECQ       DX
+	JNE        aroundloop
 
 arounddone:
 	SFENCE
@@ -1091,8 +1079,8 @@ TEXT ·rowMaxF16AVX512(SB), $0-24
 
 loop:
 	VCVTPH2PS (AX), Z2
-	VMAXPS    Z0, Z2, Z0
 	VCVTPH2PS 32(AX), Z3
+	VMAXPS    Z0, Z2, Z0
 	VMAXPS    Z1, Z3, Z1
 	VCMPPS    $0x03, Z2, Z3, K2
 	KORW      K2, K1, K1
@@ -1120,9 +1108,9 @@ next:
 	CMPQ      DX, CX
 	JGE       out
 	VCVTPH2PS (AX), Z1
+	VCVTPH2PS 32(AX), Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VCVTPH2PS 32(AX), Z1
-	VCMPPS    $0x00, Z1, Z0, K2
+	VCMPPS    $0x00, Z2, Z0, K2
 	KORTESTW  K1, K2
 	JNE       out
 	ADDQ      $+64, AX
@@ -1147,9 +1135,9 @@ TEXT ·rowSquareF16AVX512(SB), $0-24
 
 loop:
 	VCVTPH2PS   (AX), Z2
+	VCVTPH2PS   32(AX), Z3
 	VFMADD231PS Z2, Z2, Z0
-	VCVTPH2PS   32(AX), Z2
-	VFMADD231PS Z2, Z2, Z1
+	VFMADD231PS Z3, Z3, Z1
 	ADDQ        $+64, AX
 	DECQ        CX
 	JNE         loop
@@ -1174,11 +1162,11 @@ TEXT ·rowDotF16AVX512(SB), $0-32
 
 loop:
 	VCVTPH2PS   (AX), Z2
-	VCVTPH2PS   (CX), Z3
-	VFMADD231PS Z3, Z2, Z0
-	VCVTPH2PS   32(AX), Z2
-	VCVTPH2PS   32(CX), Z3
-	VFMADD231PS Z3, Z2, Z1
+	VCVTPH2PS   32(AX), Z3
+	VCVTPH2PS   (CX), Z4
+	VCVTPH2PS   32(CX), Z5
+	VFMADD231PS Z4, Z2, Z0
+	VFMADD231PS Z5, Z3, Z1
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	DECQ        DX
@@ -1209,7 +1197,7 @@ plainloop:
 	VCVTPS2PH    $0x00, Z1, Y3
 	VCVTPS2PH    $0x00, Z2, Y1
 	VINSERTI64X4 $0x01, Y1, Z3, Z1
-	VMOVDQU64    Z1, (CX)
+	VMOVUPS      Z1, (CX)
 	ADDQ         $+128, AX
 	ADDQ         $+64, CX
 	DECQ         DX
@@ -1229,7 +1217,7 @@ aroundloop:
 	VCVTPS2PH    $0x00, Z1, Y3
 	VCVTPS2PH    $0x00, Z2, Y1
 	VINSERTI64X4 $0x01, Y1, Z3, Z1
-	VMOVNTDQ     Z1, (CX)
+	VMOVNTPS     Z1, (CX)
 	ADDQ         $+128, AX
 	ADDQ         $+64, CX
 	DECQ         DX

@@ -43,8 +43,11 @@ var rowGeneric = func() rowUnit {
 	return u
 }()
 
-// rowWords is a group in float32.
+// rowWords is a group in float32, in places.
 type rowWords [rowGroup]float32
+
+// rowCodes is a group of 16-bit elements.
+type rowCodes [rowGroup]uint16
 
 // loadRow widens element i of a row.
 func loadRow(p *byte, t, i int) float32 {
@@ -76,9 +79,11 @@ func loadGroup(p *byte, t, g int) (w rowWords) {
 	q := unsafe.Pointer(step(p, t, g*rowGroup))
 	switch t {
 	case elemBF16:
-		num.DecodeBF16(w[:], unsafe.Slice((*uint16)(q), rowGroup))
+		for i, h := range (*rowCodes)(q) {
+			w[rowPlace(t, i)] = num.BF16ToFloat32(h)
+		}
 	case elemF16:
-		num.DecodeF16(w[:], unsafe.Slice((*uint16)(q), rowGroup))
+		num.DecodeF16(w[:], (*rowCodes)(q)[:])
 	default:
 		w = *(*rowWords)(q)
 	}
@@ -90,9 +95,11 @@ func storeGroup(p *byte, t, g int, w *rowWords) {
 	q := unsafe.Pointer(step(p, t, g*rowGroup))
 	switch t {
 	case elemBF16:
-		num.EncodeBF16(unsafe.Slice((*uint16)(q), rowGroup), w[:])
+		for i := range (*rowCodes)(q) {
+			(*rowCodes)(q)[i] = num.BF16FromFloat32(w[rowPlace(t, i)])
+		}
 	case elemF16:
-		num.EncodeF16(unsafe.Slice((*uint16)(q), rowGroup), w[:])
+		num.EncodeF16((*rowCodes)(q)[:], w[:])
 	default:
 		*(*rowWords)(q) = *w
 	}

@@ -24,7 +24,7 @@ func rowSquareF32AVX2(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotF32AVX2(a *byte, b *byte, groups int, lanes *float32)
 
-// rowScaleF32AVX2 writes e*s rounded to the type of y; nt not 0 bypasses the cache.
+// rowScaleF32AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
 //go:noescape
 func rowScaleF32AVX2(e *float32, y *byte, groups int, s float32, nt int)
@@ -49,7 +49,7 @@ func rowSquareBF16AVX2(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotBF16AVX2(a *byte, b *byte, groups int, lanes *float32)
 
-// rowScaleBF16AVX2 writes e*s rounded to the type of y; nt not 0 bypasses the cache.
+// rowScaleBF16AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
 //go:noescape
 func rowScaleBF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
@@ -74,7 +74,7 @@ func rowSquareF16AVX2(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotF16AVX2(a *byte, b *byte, groups int, lanes *float32)
 
-// rowScaleF16AVX2 writes e*s rounded to the type of y; nt not 0 bypasses the cache.
+// rowScaleF16AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
 //go:noescape
 func rowScaleF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
@@ -99,7 +99,7 @@ func rowSquareF32AVX512(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotF32AVX512(a *byte, b *byte, groups int, lanes *float32)
 
-// rowScaleF32AVX512 writes e*s rounded to the type of y; nt not 0 bypasses the cache.
+// rowScaleF32AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
 //go:noescape
 func rowScaleF32AVX512(e *float32, y *byte, groups int, s float32, nt int)
@@ -124,7 +124,7 @@ func rowSquareBF16AVX512(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotBF16AVX512(a *byte, b *byte, groups int, lanes *float32)
 
-// rowScaleBF16AVX512 writes e*s rounded to the type of y; nt not 0 bypasses the cache.
+// rowScaleBF16AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
 //go:noescape
 func rowScaleBF16AVX512(e *float32, y *byte, groups int, s float32, nt int)
@@ -149,7 +149,7 @@ func rowSquareF16AVX512(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotF16AVX512(a *byte, b *byte, groups int, lanes *float32)
 
-// rowScaleF16AVX512 writes e*s rounded to the type of y; nt not 0 bypasses the cache.
+// rowScaleF16AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
 //go:noescape
 func rowScaleF16AVX512(e *float32, y *byte, groups int, s float32, nt int)

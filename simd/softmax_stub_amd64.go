@@ -4,7 +4,7 @@
 
 package simd
 
-// It prefetches x ahead bytes further on.
+// it to its lane. It prefetches x ahead bytes further on.
 //
 //go:noescape
 func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
@@ -14,7 +14,7 @@ func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max floa
 //go:noescape
 func softmaxGradF32AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// It prefetches x ahead bytes further on.
+// it to its lane. It prefetches x ahead bytes further on.
 //
 //go:noescape
 func softmaxExpBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
@@ -24,7 +24,7 @@ func softmaxExpBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max flo
 //go:noescape
 func softmaxGradBF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// It prefetches x ahead bytes further on.
+// it to its lane. It prefetches x ahead bytes further on.
 //
 //go:noescape
 func softmaxExpF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
@@ -34,7 +34,7 @@ func softmaxExpF16AVX2(x *byte, e *float32, groups int, lanes *float32, max floa
 //go:noescape
 func softmaxGradF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// It prefetches x ahead bytes further on.
+// it to its lane. It prefetches x ahead bytes further on.
 //
 //go:noescape
 func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
@@ -44,7 +44,7 @@ func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max fl
 //go:noescape
 func softmaxGradF32AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// It prefetches x ahead bytes further on.
+// it to its lane. It prefetches x ahead bytes further on.
 //
 //go:noescape
 func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
@@ -54,7 +54,7 @@ func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max f
 //go:noescape
 func softmaxGradBF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// It prefetches x ahead bytes further on.
+// it to its lane. It prefetches x ahead bytes further on.
 //
 //go:noescape
 func softmaxExpF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)

@@ -8,21 +8,39 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Minimax polynomials in relative error, by Remez exchange in 60 digits with the constant
-// coefficient held at 1: e^r on |r| ≤ ln 2 / 2 (linear coefficient held at 1 too) to 3.1e-9,
-// 2^f on |f| ≤ 1/2 to 2.6e-9 in degree 6 and 1.8e-17 in degree 11. With the roundings of
-// Horner's rule and of the range reduction, e^z for float32 z ≤ 0 is within 1 ulp of the
-// exact value where that is normal, and 2^(c u) within 1 ulp in both types for the rounded
-// product; TestExp measures it.
+// e^z and 2^t are 2^(n/4) p(r): n/4 is the argument in units of ln 2, or 1, to the nearest
+// quarter, its upper bits go to the exponent and its lower two choose from quarters. p is a
+// polynomial of least relative error on the rest, |r| at most ln 2 / 8 or 1/8, with the
+// constant (for e^z also the linear) coefficient held at 1: 5.3e-9 and 2.6e-9 in degree 4.
+// In f64 the parts are whole and p has degree 11 on |f| at most 1/2, 1.8e-17.
+//
+// With half an ulp each for the table, for p and for their product, e^z is within 2 ulp of
+// the exact value for float32 z ≤ 0 where that is normal, 0 or subnormal below; so is
+// 2^(c u), for c u before rounding. TestExp measures it.
 var (
-	expF32  = []float32{1, 1, 0.49999993, 0.16666521, 0.041668388, 0.0083687169, 0.0013814599}
-	exp2F32 = []float32{1, 0.69314721499, 0.24022652780, 0.055503105096, 0.0096176927928, 0.0013406659164, 0.00015594717177}
+	expF32   = []float32{1, 1, 0.500000204, 0.166721052, 0.0416417501}
+	exp2F32  = []float32{1, 0.693147081, 0.240226561, 0.0555299643, 0.00961618201}
+	quarters = func() (t []uint64) {
+		for i := range 16 { // four times: a lookup stays within 128 bits
+			t = append(t, uint64(math.Float32bits(float32(math.Exp2(float64(i%4)/4)))))
+		}
+		return t
+	}()
 	exp2F64 = []float64{
 		1, 0.6931471805599456971384, 0.2402265069591009803282, 0.0555041086647903695515, 0.009618129107606985446185,
 		0.001333355815344418722016, 0.0001540353044160075543669, 0.00001525272738261150429152,
 		0.00000132154426578081827974, 1.018064817587759011389e-7, 7.072573927467211557604e-9, 4.078072385745398075945e-10,
 	}
 )
+
+// inQuarters are the coefficients for four times the argument.
+func inQuarters(p []float32) []float32 {
+	r, unit := make([]float32, len(p)), float32(1)
+	for i := range p {
+		r[i], unit = p[i]*unit, unit/4
+	}
+	return r
+}
 
 // table addresses constant i of a read-only array.
 type table func(i int) operand.Mem
@@ -59,58 +77,77 @@ func bits64(x ...float64) []uint64 {
 	return r
 }
 
-// expConstants are the registers of exp: e^z = 2^n e^r with n = round(z log2 e), r = z - n ln 2.
+// expConstants are registers of exp, and what it takes from memory to leave some free.
 type expConstants struct {
-	low, log2e, magic, ln2hi, ln2lo reg.VecVirtual
-	poly                            table
+	scale, magic, ln2hi, c4, c3, one, quarters reg.VecVirtual
+	low, ln2lo, c2, high                       operand.Mem
 }
 
-// expTable adds the polynomial once per file and width.
-func (v vec) expTable() table { return v.table("exp", bits32(expF32...), 4) }
-
-func (v vec) expConstants(poly table) expConstants {
-	k := expConstants{poly: poly}
-	for _, c := range []struct {
-		r *reg.VecVirtual
-		x float32
-	}{
-		{&k.low, -88},              // n is -127 here, whose power of two is the bit pattern 0
-		{&k.log2e, 1.44269504},     // 1/ln 2
-		{&k.magic, 12582912 + 127}, // 1.5·2^23 plus the exponent bias: the sum's low bits are n+127
-		{&k.ln2hi, 0.693147182},
-		{&k.ln2lo, -1.90465421e-9},
-	} {
-		*c.r = v.broadcast(math.Float32bits(c.x))
-	}
-	return k
+// expTables are the constants of a file.
+type expTables struct {
+	c        table
+	quarters operand.Mem
 }
 
-// exp replaces z[i] ≤ 0 by e^z[i]: a NaN stays, below -87.7 the result is 0.
-func (v vec) exp(k expConstants, z regs) {
-	t, p := v.regs(len(z)), v.regs(len(z))
-	for i := range z {
-		v.VMAXPS(z[i], k.low, z[i]) // a NaN is the second source, so it stays
-		v.VMOVAPS(k.magic, t[i])
+// expTables adds them, once per width.
+func (v vec) expTables() expTables {
+	return expTables{v.table("exp", append(bits32(
+		-88,              // n is -508 here, and the power of two the bit pattern 0
+		4*1.44269504,     // 4/ln 2
+		12582912,         // 1.5·2^23: the low bits of a sum with it are n
+		0.693147182/4,    // ln 2 / 4
+		-1.90465421e-9/4, // and what float32 leaves of it
+		expF32[4], expF32[3], expF32[2], 1,
+	), 0xff800000), 4), v.quarters()}
+}
+
+// quarters adds the table of 2^(i/4).
+func (v vec) quarters() operand.Mem {
+	g := v.StaticGlobal("quarters" + v.level())
+	v.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i, b := range quarters {
+		v.AddDatum(4*i, operand.U32(b))
 	}
-	for i := range z {
-		v.VFMADD231PS(z[i], k.log2e, t[i])
-		v.VSUBPS(k.magic, t[i], p[i])
+	return g
+}
+
+// keep loads a constant into a register.
+func (v vec) keep(m operand.Mem) reg.VecVirtual {
+	r := v.reg()
+	v.VMOVUPS(m, r)
+	return r
+}
+
+func (v vec) expConstants(t expTables) expConstants {
+	return expConstants{
+		scale: v.keep(t.c(1)), magic: v.keep(t.c(2)), ln2hi: v.keep(t.c(3)), c4: v.keep(t.c(5)), c3: v.keep(t.c(6)), one: v.keep(t.c(8)),
+		quarters: v.keep(t.quarters), low: t.c(0), ln2lo: t.c(4), c2: t.c(7), high: t.c(9),
 	}
-	for i := range z {
-		v.VFNMADD231PS(p[i], k.ln2hi, z[i])
-		v.VFNMADD231PS(p[i], k.ln2lo, z[i])
-	}
-	last := len(expF32) - 1
-	for i := range z {
-		v.VMOVUPS(k.poly(last), p[i])
-		v.VPSLLD(operand.U8(23), t[i], t[i])
-	}
-	for c := last - 1; c >= 0; c-- {
-		for i := range z {
-			v.VFMADD213PS(k.poly(c), z[i], p[i])
-		}
-	}
-	for i := range z {
-		v.VMULPS(t[i], p[i], z[i])
-	}
+}
+
+// exp replaces z by e^z. z is at most 0 and not NaN.
+func (v vec) exp(k expConstants, z reg.VecVirtual) {
+	t, n := v.reg(), v.reg()
+	v.VMAXPS(k.low, z, z)
+	v.VMOVAPS(k.magic, t)
+	v.VFMADD231PS(z, k.scale, t)
+	v.VSUBPS(k.magic, t, n)
+	v.VFNMADD231PS(n, k.ln2hi, z)
+	v.VFNMADD231PS(k.ln2lo, n, z)
+	v.VMOVAPS(k.c3, n)
+	v.VFMADD231PS(z, k.c4, n)
+	v.VFMADD213PS(k.c2, z, n)
+	v.VFMADD213PS(k.one, z, n)
+	v.VFMADD213PS(k.one, n, z) // z p + 1, the result apart from the power
+	v.power(k.quarters, k.high, t)
+	v.VMULPS(t, z, z)
+}
+
+// power replaces t, n plus 1.5·2^23, by 2^(n/4).
+func (v vec) power(quarters reg.VecVirtual, high operand.Mem, t reg.VecVirtual) {
+	e := v.reg()
+	v.VPERMILPS(t, quarters, e)
+	v.VPSLLD(operand.U8(21), t, t)
+	v.and(high, t, t)
+	v.VPADDD(e, t, t)
 }

@@ -78,17 +78,18 @@ func (v rbf) argument(name string) reg.VecVirtual {
 }
 
 func rbfTile(v rbf) {
-	var poly, magic table
-	last := len(exp2F32) - 1
+	var k rbfConstants
 	if v.double {
-		last = len(exp2F64) - 1
-		poly, magic = v.table("exp2F64", bits64(exp2F64...), 8), v.table("magicF64", bits64(3<<51+1023), 8)
+		k.poly = v.table("exp2F64", bits64(exp2F64...), 8)
+		k.magic = v.table("magicF64", bits64(3<<51+1023), 8)(0) // 1.5·2^52 and the exponent's bias
 	} else {
-		poly, magic = v.table("exp2F32", bits32(exp2F32...), 4), v.table("magicF32", bits32(12582912+127), 4)
+		k.poly = v.table("exp2F32", append(bits32(inQuarters(exp2F32)...), 0xff800000), 4)
+		k.high, k.quarters = k.poly(len(exp2F32)), v.quarters()
+		k.magic = v.table("magicF32", bits32(12582912), 4)(0)
 	}
-	v.function("rbfTile"+v.element(), "writes k = 2^(c*u), u the squared distances of 4 rows of x from the columns of\npanels of y. x is d by 4, a panel of y d by 128 bytes, k 4 rows stride bytes apart.\nu is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.",
+	v.function("rbfTile"+v.element(), "writes k = 2^(c*u), for float32 2^(c*u/4), u the squared distances of 4 rows of x from the columns of\npanels of y. x is d by 4, a panel of y d by 128 bytes, k 4 rows stride bytes apart.\nu is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.",
 		"func(x, y, k *"+v.goType()+", d, panels, stride int, c, clow, limit "+v.goType()+")")
-	x, y, k := v.pointer("x"), v.pointer("y"), v.pointer("k")
+	x, y, out := v.pointer("x"), v.pointer("y"), v.pointer("k")
 	d, panels, stride := v.pointer("d"), v.pointer("panels"), v.pointer("stride")
 	stride3 := v.GP64()
 	v.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, stride3)
@@ -98,9 +99,9 @@ func rbfTile(v rbf) {
 	v.loop("", panels, func() {
 		for half := 0; half < 64/v.width(); half++ {
 			u := v.distances(x, y, d, half)
-			v.kernelValues(u, poly, magic, last)
+			v.kernelValues(u, k)
 			for r := 0; r < rbfRows; r++ {
-				m := operand.Mem{Base: k, Disp: half * 2 * v.width()}
+				m := operand.Mem{Base: out, Disp: half * 2 * v.width()}
 				switch r {
 				case 1:
 					m.Index, m.Scale = stride, 1
@@ -115,7 +116,7 @@ func rbfTile(v rbf) {
 			}
 		}
 		v.ADDQ(bytes, y)
-		v.ADDQ(operand.I32(128), k)
+		v.ADDQ(operand.I32(128), out)
 	})
 	v.end()
 }
@@ -161,46 +162,60 @@ func (v rbf) distances(x, y, d reg.Register, half int) regs {
 	return u
 }
 
-// kernelValues replaces u by 2^(c u): n = round(c u), f = c u - n with one rounding, 2^n from the
-// low bits of the rounded sum. A NaN stays.
-func (v rbf) kernelValues(u regs, poly, magic table, last int) {
+// rbfConstants are those of 2^t in memory.
+type rbfConstants struct {
+	poly                  table
+	magic, high, quarters operand.Mem
+}
+
+// kernelValues replaces u by 2^(c u): n = round(c u), in quarters for f32, f = c u - n with one
+// rounding. A NaN stays.
+func (v rbf) kernelValues(u regs, k rbfConstants) {
 	c, low, limit := v.argument("c"), v.argument("clow"), v.argument("limit")
-	m := v.reg()
-	v.VMOVUPS(magic(0), m)
-	shift := uint8(23)
-	if v.double {
-		shift = 52
+	magic := v.keep(k.magic)
+	var quarters reg.VecVirtual
+	if !v.double {
+		quarters = v.keep(k.quarters)
 	}
-	for i := 0; i < len(u); i += 2 { // two at a time: more would not fit 16 registers
-		t, p := v.regs(2), v.regs(2)
-		for j := range t {
-			v.pick(v.VMINPS, v.VMINPD, u[i+j], limit, u[i+j]) // a NaN is the second source, so it stays
-			v.VMOVAPS(m, t[j])
-			v.pick(v.VFMADD231PS, v.VFMADD231PD, u[i+j], c, t[j])
+	for _, a := range u {
+		t, n := v.reg(), v.reg()
+		v.pick(v.VMINPS, v.VMINPD, a, limit, a) // a NaN is the second source, so it stays
+		v.VMOVAPS(magic, t)
+		v.pick(v.VFMADD231PS, v.VFMADD231PD, a, c, t)
+		v.pick(v.VSUBPS, v.VSUBPD, magic, t, n)
+		v.pick(v.VFMSUB231PS, v.VFMSUB231PD, a, c, n)
+		v.pick(v.VFMADD213PS, v.VFMADD213PD, n, low, a)
+		if v.double {
+			v.split(k.poly, len(exp2F64)-1, a, n)
+			v.VPSLLQ(operand.U8(52), t, t)
+		} else {
+			v.horner(k.poly, len(exp2F32)-1, a, n)
+			v.power(quarters, k.high, t)
 		}
-		for j := range t {
-			f := v.reg()
-			v.pick(v.VSUBPS, v.VSUBPD, m, t[j], f)
-			v.pick(v.VFMSUB231PS, v.VFMSUB231PD, u[i+j], c, f)
-			v.pick(v.VFMADD213PS, v.VFMADD213PD, f, low, u[i+j])
-			if v.double {
-				v.VPSLLQ(operand.U8(shift), t[j], t[j])
-			} else {
-				v.VPSLLD(operand.U8(shift), t[j], t[j])
-			}
-		}
-		for j := range p {
-			v.VMOVUPS(poly(last), p[j])
-		}
-		for q := last - 1; q >= 0; q-- {
-			for j := range p {
-				v.pick(v.VFMADD213PS, v.VFMADD213PD, poly(q), u[i+j], p[j])
-			}
-		}
-		for j := range p {
-			v.pick(v.VMULPS, v.VMULPD, t[j], p[j], u[i+j])
-		}
+		v.pick(v.VMULPS, v.VMULPD, t, n, a)
 	}
+}
+
+// horner sets p to the polynomial at f.
+func (v rbf) horner(poly table, degree int, f, p reg.VecVirtual) {
+	v.VMOVUPS(poly(degree), p)
+	for q := degree - 1; q >= 0; q-- {
+		v.pick(v.VFMADD213PS, v.VFMADD213PD, poly(q), f, p)
+	}
+}
+
+// split does so for an odd degree as odd and even parts in f², which halves the chain: with
+// one of 11 steps a core's window does not hold enough of them.
+func (v rbf) split(poly table, degree int, f, p reg.VecVirtual) {
+	square, odd := v.reg(), v.reg()
+	v.VMULPD(f, f, square)
+	v.VMOVUPS(poly(degree), odd)
+	v.VMOVUPS(poly(degree-1), p)
+	for q := degree - 2; q > 0; q -= 2 {
+		v.VFMADD213PD(poly(q), square, odd)
+		v.VFMADD213PD(poly(q-1), square, p)
+	}
+	v.VFMADD231PD(odd, f, p)
 }
 
 func rbfSum(v rbf) {

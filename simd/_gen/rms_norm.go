@@ -6,6 +6,7 @@ import (
 
 var _ = register("rms_norm", func(c *build.Context) {
 	each(c, func(v vec) {
+		v = v.withHigh()
 		for t := range typeNames {
 			rmsDot(v, t)
 			rmsGrad(v, t)
@@ -29,37 +30,40 @@ func rounded(name string, t int, round bool) string {
 }
 
 func rmsScale(v vec, t int, round bool) {
-	v.function(rounded("rmsScale", t, round), "writes y = x*r*w. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.",
+	v.function(rounded("rmsScale", t, round), "writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.",
 		"func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)")
 	x, w, y, n, ahead := v.pointer("x"), v.pointer("w"), v.pointer("y"), v.pointer("groups"), v.pointer("ahead")
 	r, k := v.scalar("r"), v.rounding(t)
 	v.twice(n, func(nt bool) {
 		v.prefetch(t, x, ahead)
-		e := make(regs, v.registers())
-		for i := range e {
-			e[i] = v.load(t, x, i*v.lanes())
-			v.VMULPS(r, e[i], e[i])
-			if round {
-				v.round(t, k, e[i])
+		for j := range v.pairs() {
+			e := v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				v.VMULPS(r, e[i], e[i])
+				if round {
+					v.round(t, k, e[i])
+				}
+				v.VMULPS(at(w, f32, o), e[i], e[i])
 			}
-			v.VMULPS(at(w, f32, i*v.lanes()), e[i], e[i])
+			v.store(t, k, e, y, j, nt)
 		}
-		v.store(t, k, e, y, nt)
 		v.advance(t, x, y)
 		v.advance(f32, w)
 	})
 }
 
 func rmsDot(v vec, t int) {
-	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes.",
+	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes, w in places.",
 		"func(dy, x *byte, w *float32, groups int, lanes *float32)")
 	dy, x, w, n, lanes := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("groups"), v.pointer("lanes")
 	acc := v.accumulators(lanes)
 	v.loop("", n, func() {
-		for i, a := range acc {
-			m := v.load(t, dy, i*v.lanes())
-			v.VMULPS(at(w, f32, i*v.lanes()), m, m)
-			v.VFMADD231PS(v.load(t, x, i*v.lanes()), m, a)
+		for j := range v.pairs() {
+			m, e := v.load(t, dy, j), v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				v.VMULPS(at(w, f32, o), m[i], m[i])
+				v.VFMADD231PS(e[i], m[i], acc[o/v.lanes()])
+			}
 		}
 		v.advance(t, dy, x)
 		v.advance(f32, w)
@@ -69,7 +73,7 @@ func rmsDot(v vec, t int) {
 }
 
 func rmsDotWeight(v vec, t int, round bool) {
-	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part.",
+	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.",
 		"func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)")
 	dy, x, w, part := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("part")
 	n, lanes, r := v.pointer("groups"), v.pointer("lanes"), v.scalar("r")
@@ -79,18 +83,21 @@ func rmsDotWeight(v vec, t int, round bool) {
 		k = v.rounding(t)
 	}
 	v.loop("", n, func() {
-		for i, a := range acc {
-			o := i * v.lanes()
-			d, e := v.load(t, dy, o), v.load(t, x, o)
-			m, p := v.reg(), v.load(f32, part, o)
-			v.VMULPS(at(w, f32, o), d, m)
-			v.VFMADD231PS(e, m, a)
-			v.VMULPS(r, e, e)
-			if round {
-				v.round(t, k, e)
+		for j := range v.pairs() {
+			d, e := v.load(t, dy, j), v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				m := v.reg()
+				v.VMULPS(at(w, f32, o), d[i], m)
+				v.VFMADD231PS(e[i], m, acc[o/v.lanes()])
+				v.VMULPS(r, e[i], e[i])
+				if round {
+					v.round(t, k, e[i])
+				}
+				p := v.reg()
+				v.VMOVUPS(at(part, f32, o), p)
+				v.VFMADD231PS(e[i], d[i], p)
+				v.VMOVUPS(p, at(part, f32, o))
 			}
-			v.VFMADD231PS(e, d, p)
-			v.VMOVUPS(p, at(part, f32, o))
 		}
 		v.advance(t, dy, x)
 		v.advance(f32, w, part)
@@ -100,7 +107,7 @@ func rmsDotWeight(v vec, t int, round bool) {
 }
 
 func rmsGrad(v vec, t int) {
-	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x. It prefetches both inputs ahead bytes further on;\nnt not 0 bypasses the cache.",
+	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x, w in places. It prefetches both inputs ahead bytes further on;\nnt not 0 bypasses the cache.",
 		"func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)")
 	dy, x, w, dx := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("dx")
 	n, ahead, r, c := v.pointer("groups"), v.pointer("ahead"), v.scalar("r"), v.scalar("c")
@@ -108,19 +115,15 @@ func rmsGrad(v vec, t int) {
 	v.twice(n, func(nt bool) {
 		v.prefetch(t, dy, ahead)
 		v.prefetch(t, x, ahead)
-		e := make(regs, v.registers())
-		for i := range e {
-			o := i * v.lanes()
-			e[i] = v.load(t, dy, o)
-			v.VMULPS(at(w, f32, o), e[i], e[i])
-			v.VMULPS(r, e[i], e[i])
-			if t == f32 {
-				v.VFNMADD231PS(at(x, t, o), c, e[i])
-			} else {
-				v.VFNMADD231PS(v.load(t, x, o), c, e[i])
+		for j := range v.pairs() {
+			e, p := v.load(t, dy, j), v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				v.VMULPS(at(w, f32, o), e[i], e[i])
+				v.VMULPS(r, e[i], e[i])
+				v.VFNMADD231PS(p[i], c, e[i])
 			}
+			v.store(t, k, e, dx, j, nt)
 		}
-		v.store(t, k, e, dx, nt)
 		v.advance(t, dy, x, dx)
 		v.advance(f32, w)
 	})

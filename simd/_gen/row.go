@@ -8,9 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Row routines work on groups of 32 elements, whatever the register width, so that lane i
-// of a reduction always holds the elements i, i+32, i+64, ...: AVX2, AVX-512 and NEON give
+// Row routines work on groups of 32 elements, whatever the register width, so that a lane
+// of a reduction always holds the same element of each group: AVX2, AVX-512 and NEON give
 // the same bits. Tails are padded by the caller and run through the same code.
+//
+// In float32 a group has an order of its own, its places: that of the elements for f32 and
+// f16, but even elements before odd ones for bf16, since a shift and a mask split two bf16
+// faster than a shuffle spreads them.
 const group = 32
 
 // Element types of a row.
@@ -28,7 +32,8 @@ var (
 // vec emits for one register width.
 type vec struct {
 	*build.Context
-	wide bool // 512 bits, else 256
+	wide bool  // 512 bits, else 256
+	high table // the mask of a bf16 in the upper half of 32 bits
 }
 
 // regs are the registers of a group, or part of it.
@@ -36,8 +41,14 @@ type regs []reg.VecVirtual
 
 // each runs emit for both widths.
 func each(c *build.Context, emit func(vec)) {
-	emit(vec{c, false})
-	emit(vec{c, true})
+	emit(vec{Context: c})
+	emit(vec{Context: c, wide: true})
+}
+
+// withHigh adds what loading bf16 needs to the file.
+func (v vec) withHigh() vec {
+	v.high = v.table("high", []uint64{0xffff0000}, 4)
+	return v
 }
 
 func (v vec) level() string {
@@ -124,18 +135,37 @@ func (v vec) advance(t int, p ...reg.Register) {
 	}
 }
 
-// load widens a register's worth of elements from element i on.
-func (v vec) load(t int, p reg.Register, i int) reg.VecVirtual {
-	r := v.reg()
-	m := at(p, t, i)
-	switch t {
-	case f32:
-		v.VMOVUPS(m, r)
-	case bf16:
-		v.VPMOVZXWD(m, r)
-		v.VPSLLD(operand.U8(16), r, r)
-	case f16:
-		v.VCVTPH2PS(m, r)
+// pairs is the number of register pairs in a group.
+func (v vec) pairs() int { return v.registers() / 2 }
+
+// places are where the registers of pair j stand in a group.
+func (v vec) places(t, j int) [2]int {
+	switch {
+	case v.wide:
+		return [2]int{0, 16}
+	case t == bf16:
+		return [2]int{8 * j, 16 + 8*j}
+	}
+	return [2]int{16 * j, 16*j + 8}
+}
+
+// load widens pair j of a group.
+func (v vec) load(t int, p reg.Register, j int) regs {
+	m := at(p, t, 2*j*v.lanes())
+	if t == bf16 {
+		r := v.regs(2)
+		v.VMOVUPS(m, r[0])
+		v.and(v.high(0), r[0], r[1])
+		v.VPSLLD(operand.U8(16), r[0], r[0])
+		return r
+	}
+	r := v.regs(2)
+	for i := range r {
+		if m := at(p, t, (2*j+i)*v.lanes()); t == f32 {
+			v.VMOVUPS(m, r[i])
+		} else {
+			v.VCVTPH2PS(m, r[i])
+		}
 	}
 	return r
 }
@@ -160,7 +190,7 @@ func (v vec) rounding(t int) ints {
 	return ints{v.broadcast(1), v.broadcast(0x7fff), v.broadcast(0xffff0000)}
 }
 
-func (v vec) and(a, b, d reg.VecVirtual) {
+func (v vec) and(a operand.Op, b, d reg.VecVirtual) {
 	if v.wide {
 		v.VPANDD(a, b, d)
 	} else {
@@ -197,70 +227,45 @@ func (v vec) round(t int, k ints, x reg.VecVirtual) {
 	}
 }
 
-// half narrows x to 16 bits in the low lanes of a register of half the width; a NaN of any
-// payload stays a NaN.
-func (v vec) half(t int, k ints, x reg.VecVirtual) reg.VecVirtual {
-	if t == f16 {
-		var h reg.VecVirtual = v.XMM()
-		if v.wide {
-			h = v.YMM()
-		}
-		v.VCVTPS2PH(operand.U8(0), x, h)
-		return h
-	}
-	n := v.nearest(k, x)
-	if v.wide {
-		m, h := v.K(), v.YMM()
-		v.VCMPPS(operand.U8(3), x, x, m)
-		v.VPTERNLOGD(operand.U8(0xff), n, n, m, n)
-		v.VPSRLD(operand.U8(16), n, n)
-		v.VPMOVDW(n, h)
-		return h
-	}
-	m := v.YMM()
-	v.VCMPPS(operand.U8(3), x, x, m)
-	v.VPOR(m, n, n)
-	v.VPSRLD(operand.U8(16), n, n)
-	return n
-}
-
-// store writes one group, rounded to t; nt bypasses the cache and needs a 64-byte aligned p.
-func (v vec) store(t int, k ints, x regs, p reg.Register, nt bool) {
+// store writes pair j of a group, rounded to t; nt bypasses the cache and needs a 64-byte
+// aligned p. A NaN must carry nothing in the lower half of a float32: no such NaN arises
+// from bf16 inputs, and the Go side cleans the others.
+func (v vec) store(t int, k ints, x regs, p reg.Register, j int, nt bool) {
 	if t == f32 {
 		for i, r := range x {
-			if nt {
-				v.VMOVNTPS(r, at(p, t, i*v.lanes()))
-			} else {
-				v.VMOVUPS(r, at(p, t, i*v.lanes()))
-			}
+			v.write(r, at(p, t, (2*j+i)*v.lanes()), nt)
 		}
 		return
 	}
-	for i := 0; i < len(x); i += 2 {
-		lo, hi := v.half(t, k, x[i]), v.half(t, k, x[i+1])
-		m := at(p, t, i*v.lanes())
-		if v.wide {
-			z := v.ZMM()
-			v.VINSERTI64X4(operand.U8(1), hi, lo.(reg.Vec).AsZ(), z)
-			if nt {
-				v.VMOVNTDQ(z, m)
-			} else {
-				v.VMOVDQU64(z, m)
-			}
-			continue
-		}
-		y := v.YMM()
-		if t == bf16 {
-			v.VPACKUSDW(hi, lo, y)
-			v.VPERMQ(operand.U8(0xd8), y, y)
+	both := v.reg()
+	switch {
+	case t == bf16:
+		a, b := v.nearest(k, x[0]), v.nearest(k, x[1])
+		v.VPSRLD(operand.U8(16), a, a)
+		if both = a; v.wide {
+			v.VPTERNLOGD(operand.U8(0xf8), k.high, b, a) // a | b & high
 		} else {
-			v.VINSERTI128(operand.U8(1), hi, lo.(reg.Vec).AsY(), y)
+			v.VPBLENDW(operand.U8(0xaa), b, a, a)
 		}
-		if nt {
-			v.VMOVNTDQ(y, m)
-		} else {
-			v.VMOVDQU(y, m)
-		}
+	case v.wide:
+		lo, hi := v.YMM(), v.YMM()
+		v.VCVTPS2PH(operand.U8(0), x[0], lo)
+		v.VCVTPS2PH(operand.U8(0), x[1], hi)
+		v.VINSERTI64X4(operand.U8(1), hi, lo.AsZ(), both)
+	default:
+		lo, hi := v.XMM(), v.XMM()
+		v.VCVTPS2PH(operand.U8(0), x[0], lo)
+		v.VCVTPS2PH(operand.U8(0), x[1], hi)
+		v.VINSERTI128(operand.U8(1), hi, lo.AsY(), both)
+	}
+	v.write(both, at(p, t, 2*j*v.lanes()), nt)
+}
+
+func (v vec) write(r reg.VecVirtual, m operand.Mem, nt bool) {
+	if nt {
+		v.VMOVNTPS(r, m)
+	} else {
+		v.VMOVUPS(r, m)
 	}
 }
 
@@ -302,6 +307,7 @@ func (v vec) flush(acc regs, p reg.Register) {
 
 var _ = register("row", func(c *build.Context) {
 	each(c, func(v vec) {
+		v = v.withHigh()
 		for t := range typeNames {
 			rowMax(v, t)
 			rowFind(v, t)
@@ -327,20 +333,19 @@ func rowMax(v vec, t int) {
 		v.VXORPS(nan, nan, nan)
 	}
 	v.loop("", n, func() {
-		e := make(regs, len(acc))
-		for i, a := range acc {
-			e[i] = v.load(t, x, i*v.lanes())
-			v.VMAXPS(a, e[i], a) // the second source wins where one is NaN: the old maximum
-		}
-		for i := 0; i < len(acc); i += 2 {
+		for j := range v.pairs() {
+			e := v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				a := acc[o/v.lanes()]
+				v.VMAXPS(a, e[i], a) // the second source wins where one is NaN: the old maximum
+			}
 			if v.wide {
 				k := v.K()
-				v.VCMPPS(operand.U8(3), e[i], e[i+1], k)
+				v.VCMPPS(operand.U8(3), e[0], e[1], k)
 				v.KORW(k, mask, mask)
 			} else {
-				k := v.reg()
-				v.VCMPPS(operand.U8(3), e[i], e[i+1], k)
-				v.VORPS(k, nan, nan)
+				v.VCMPPS(operand.U8(3), e[0], e[1], e[0])
+				v.VORPS(e[0], nan, nan)
 			}
 		}
 		v.advance(t, x)
@@ -368,26 +373,21 @@ func rowFind(v vec, t int) {
 	v.JGE(operand.LabelRef("out"))
 	if v.wide {
 		a, b := v.K(), v.K()
-		v.VCMPPS(operand.U8(0), v.load(t, x, 0), want, a)
-		v.VCMPPS(operand.U8(0), v.load(t, x, 16), want, b)
+		e := v.load(t, x, 0)
+		v.VCMPPS(operand.U8(0), e[0], want, a)
+		v.VCMPPS(operand.U8(0), e[1], want, b)
 		v.KORTESTW(a, b)
-		v.JNE(operand.LabelRef("out"))
 	} else {
-		var any reg.VecVirtual
-		for j := 0; j < v.registers(); j++ {
-			e := v.load(t, x, j*v.lanes())
+		a, b := v.load(t, x, 0), v.load(t, x, 1)
+		for _, e := range append(a, b...) {
 			v.VCMPPS(operand.U8(0), e, want, e)
-			if any == nil {
-				any = e
-			} else {
-				v.VORPS(e, any, any)
-			}
 		}
-		g := v.GP32()
-		v.VMOVMSKPS(any, g)
-		v.TESTL(g, g)
-		v.JNE(operand.LabelRef("out"))
+		v.VORPS(a[1], a[0], a[0])
+		v.VORPS(b[1], b[0], b[0])
+		v.VORPS(b[0], a[0], a[0])
+		v.VPTEST(a[0], a[0])
 	}
+	v.JNE(operand.LabelRef("out"))
 	v.advance(t, x)
 	v.INCQ(i)
 	v.JMP(operand.LabelRef("next"))
@@ -403,9 +403,11 @@ func rowSquare(v vec, t int) {
 	x, n, lanes := v.pointer("x"), v.pointer("groups"), v.pointer("lanes")
 	acc := v.accumulators(lanes)
 	v.loop("", n, func() {
-		for i, a := range acc {
-			e := v.load(t, x, i*v.lanes())
-			v.VFMADD231PS(e, e, a)
+		for j := range v.pairs() {
+			e := v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				v.VFMADD231PS(e[i], e[i], acc[o/v.lanes()])
+			}
 		}
 		v.advance(t, x)
 	})
@@ -419,12 +421,10 @@ func rowDot(v vec, t int) {
 	a, b, n, lanes := v.pointer("a"), v.pointer("b"), v.pointer("groups"), v.pointer("lanes")
 	acc := v.accumulators(lanes)
 	v.loop("", n, func() {
-		for i, s := range acc {
-			e := v.load(t, a, i*v.lanes())
-			if t == f32 {
-				v.VFMADD231PS(at(b, t, i*v.lanes()), e, s)
-			} else {
-				v.VFMADD231PS(v.load(t, b, i*v.lanes()), e, s)
+		for j := range v.pairs() {
+			p, q := v.load(t, a, j), v.load(t, b, j)
+			for i, o := range v.places(t, j) {
+				v.VFMADD231PS(q[i], p[i], acc[o/v.lanes()])
 			}
 		}
 		v.advance(t, a, b)
@@ -434,16 +434,18 @@ func rowDot(v vec, t int) {
 }
 
 func rowScale(v vec, t int) {
-	v.function("rowScale"+typeNames[t], "writes e*s rounded to the type of y; nt not 0 bypasses the cache.",
+	v.function("rowScale"+typeNames[t], "writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.",
 		"func(e *float32, y *byte, groups int, s float32, nt int)")
 	e, y, n := v.pointer("e"), v.pointer("y"), v.pointer("groups")
 	s, k := v.scalar("s"), v.rounding(t)
 	v.twice(n, func(nt bool) {
-		r := v.regs(v.registers())
-		for i := range r {
-			v.VMULPS(at(e, f32, i*v.lanes()), s, r[i])
+		for j := range v.pairs() {
+			r := v.regs(2)
+			for i, o := range v.places(t, j) {
+				v.VMULPS(at(e, f32, o), s, r[i])
+			}
+			v.store(t, k, r, y, j, nt)
 		}
-		v.store(t, k, r, y, nt)
 		v.advance(f32, e)
 		v.advance(t, y)
 	})

@@ -6,7 +6,8 @@ import (
 
 var _ = register("softmax", func(c *build.Context) {
 	each(c, func(v vec) {
-		k := v.expTable()
+		v = v.withHigh()
+		k := v.expTables()
 		for t := range typeNames {
 			softmaxExp(v, t, k)
 			softmaxGrad(v, t)
@@ -14,24 +15,23 @@ var _ = register("softmax", func(c *build.Context) {
 	})
 })
 
-func softmaxExp(v vec, t int, table table) {
-	v.function("softmaxExp"+typeNames[t], "writes e = exp(x-max), which must not exceed 1, and adds it to its lane.\nIt prefetches x ahead bytes further on.",
+func softmaxExp(v vec, t int, tables expTables) {
+	v.function("softmaxExp"+typeNames[t], "writes e = exp(x-max), which must be neither above 1 nor NaN, in places, and adds\nit to its lane. It prefetches x ahead bytes further on.",
 		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)")
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	max := v.scalar("max")
 	acc := v.accumulators(lanes)
-	k := v.expConstants(table)
+	k := v.expConstants(tables)
 	v.loop("", n, func() {
 		v.prefetch(t, x, ahead)
-		for i := 0; i < len(acc); i += 2 { // two at a time: more would not fit 16 registers
-			z := regs{v.load(t, x, i*v.lanes()), v.load(t, x, (i+1)*v.lanes())}
-			for j := range z {
-				v.VSUBPS(max, z[j], z[j])
-			}
-			v.exp(k, z)
-			for j := range z {
-				v.VADDPS(z[j], acc[i+j], acc[i+j])
-				v.VMOVUPS(z[j], at(e, f32, (i+j)*v.lanes()))
+		for j := range v.pairs() {
+			z := v.load(t, x, j)
+			for i, o := range v.places(t, j) {
+				v.VSUBPS(max, z[i], z[i])
+				v.exp(k, z[i])
+				a := acc[o/v.lanes()]
+				v.VADDPS(z[i], a, a)
+				v.VMOVUPS(z[i], at(e, f32, o))
 			}
 		}
 		v.advance(t, x)
@@ -49,17 +49,14 @@ func softmaxGrad(v vec, t int) {
 	v.twice(n, func(nt bool) {
 		v.prefetch(t, y, ahead)
 		v.prefetch(t, dy, ahead)
-		r := make(regs, v.registers())
-		for i := range r {
-			r[i] = v.load(t, dy, i*v.lanes())
-			v.VSUBPS(dot, r[i], r[i])
-			if t == f32 {
-				v.VMULPS(at(y, t, i*v.lanes()), r[i], r[i])
-			} else {
-				v.VMULPS(v.load(t, y, i*v.lanes()), r[i], r[i])
+		for j := range v.pairs() {
+			r, q := v.load(t, dy, j), v.load(t, y, j)
+			for i := range r {
+				v.VSUBPS(dot, r[i], r[i])
+				v.VMULPS(q[i], r[i], r[i])
 			}
+			v.store(t, k, r, dx, j, nt)
 		}
-		v.store(t, k, r, dx, nt)
 		v.advance(t, y, dy, dx)
 	})
 }
