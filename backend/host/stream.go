@@ -103,7 +103,12 @@ func (s *stream) Record() (backend.Event, error) {
 	return event{time.Now()}, nil
 }
 
-func (s *stream) Wait(backend.Event) error { return nil }
+func (s *stream) Wait(backend.Event) error {
+	if s.closed {
+		return backend.ErrClosed
+	}
+	return nil
+}
 
 func (e event) Elapsed(since backend.Event) (time.Duration, error) {
 	from, ok := since.(event)
