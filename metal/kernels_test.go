@@ -1,7 +1,10 @@
 package metal
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,4 +110,42 @@ func runOwnCase(t *testing.T, k kernel.Info, s *stream, ops *harness.Operands, w
 	_, err = ops.Compare(want)
 	require.NoError(t, err, variant)
 	require.NoError(t, p.Close())
+}
+
+// TestTwoFloatSums: what a float sum would lose is kept. 256 columns make a block; the first and the last cancel at
+// 2^24, where floats are two apart, and each block between adds a quarter.
+func TestTwoFloatSums(t *testing.T) {
+	b, _ := simulated(t, sim.Forward)
+	d := open(t, b)
+	s := newStream(t, d)
+	const blocks, block = 200, 256
+	put := func(values []float32, dims ...int64) backend.View {
+		buf, err := d.Alloc(int64(len(values)) * 4)
+		require.NoError(t, err)
+		var raw []byte
+		for _, v := range values {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+		}
+		require.NoError(t, s.Upload(buf, 0, raw))
+		return backend.NewView(buf, 0, backend.F32, dims...)
+	}
+	v := make([]float32, blocks*block)
+	for i := range v {
+		switch i / block {
+		case 0:
+			v[i] = 65536
+		case blocks - 1:
+			v[i] = -65536
+		default:
+			v[i] = 1. / 1024
+		}
+	}
+	a := &kernels.RBFMatmulArgs{X: put([]float32{1}, 1, 1), Y: put(slices.Repeat([]float32{1}, len(v)), int64(len(v)), 1),
+		V: put(v, int64(len(v)), 1), O: put([]float32{0}, 1, 1), Gamma: 1}
+	for _, variant := range []string{"naive", "tiled"} {
+		require.NoError(t, kernels.RBFMatmul.Launch(s, a, kernel.WithVariant(variant)))
+		var out [4]byte
+		require.NoError(t, s.Download(out[:], a.O.Buf, 0))
+		require.Equal(t, float32(blocks-2)/4, math.Float32frombits(binary.LittleEndian.Uint32(out[:])), variant)
+	}
 }
