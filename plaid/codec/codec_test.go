@@ -232,7 +232,7 @@ func TestZeroVectors(t *testing.T) {
 	require.Equal(t, make([]float32, 8), v)
 	inv, err := d.InvNorm(v, 0, row)
 	require.NoError(t, err)
-	require.Equal(t, float32(1e6), inv)
+	require.Equal(t, float32(1e12), inv)
 }
 
 func Example() {

@@ -66,15 +66,18 @@ func (d *Decoder) Token(dst []float32, code int64, row []byte) error {
 	return nil
 }
 
-// InvNorm returns 1/√max(‖v‖², 1e-12) of the raw vector v, in float64, rounded once: what
-// turns Raw into Token, stored by next-plaid for each token. scratch has dim elements and is
-// overwritten.
+// InvNorm returns 1/max(‖v‖, 1e-12) of the raw vector v, which turns Raw into Token and which
+// next-plaid stores for each token: squares added in ascending order, root and quotient, each
+// rounded to float32, as it computes them. scratch has dim elements and is overwritten.
 func (d *Decoder) InvNorm(scratch []float32, code int64, row []byte) (float32, error) {
 	if err := d.Raw(scratch, code, row); err != nil {
 		return 0, err
 	}
-	norm := canon.Norm(scratch)
-	return float32(1 / math.Sqrt(max(norm*norm, 1e-12))), nil
+	var sum float32
+	for _, v := range scratch {
+		sum += float32(v * v) // the conversion keeps the compiler from fusing
+	}
+	return 1 / max(float32(math.Sqrt(float64(sum))), 1e-12), nil
 }
 
 // Half writes the token's vector as fast-plaid computes it, in half precision: sum, norm

@@ -166,7 +166,7 @@ func TestGoldenResidualMaxSim(t *testing.T) {
 			for k := range scaled {
 				scaled[k] = raw[i*d+k] * float64(inv)
 			}
-			near(t, unit[i*d:], scaled, 3, u32) // two roundings apart
+			near(t, unit[i*d:], scaled, float64(d), u32) // the norm's sum is float32
 			approx = append(approx, widen(centroids[code*int64(d):(code+1)*int64(d)])...)
 		}
 		near(t, c.Floats(t, "decoded_raw"), raw, 1, u32)

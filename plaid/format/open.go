@@ -1,0 +1,228 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/likbench/likbench/plaid/codec"
+)
+
+const metadataName = "metadata.json"
+
+// attempts is how often Open starts again because metadata.json was replaced meanwhile.
+const attempts = 3
+
+// Open opens the index in a folder, of whichever layout. It fails with an [*Error] that
+// names the file, wrapping ErrNoIndex, ErrMissing, ErrCorrupt, ErrUnsupported, ErrUnsafe or
+// ErrChanged; an incomplete index is never opened as a smaller one.
+func Open(dir string) (*Index, error) { return open(dir, false) }
+
+func open(dir string, lenient bool) (*Index, error) {
+	var err error
+	for range attempts {
+		x := &Index{dir: dir, lenient: lenient}
+		err = x.open()
+		again, readErr := readSmall(dir, metadataName, maxObject)
+		if err == nil && readErr == nil && bytes.Equal(again, x.meta.text) {
+			return x, nil
+		}
+		err = errors.Join(err, x.Close())
+		if x.meta == nil || readErr != nil || bytes.Equal(again, x.meta.text) {
+			if err == nil {
+				err = readErr
+			}
+			return nil, err
+		}
+		if err == nil { // whole, yet not the index that is there now
+			err = &Error{File: filepath.Join(dir, metadataName), Byte: -1, Element: -1,
+				Err: because(ErrChanged, "replaced %d times while the index was opened", attempts)}
+		}
+	}
+	return nil, err
+}
+
+func (x *Index) open() error {
+	meta, err := readObject(x.dir, metadataName)
+	if errors.Is(err, ErrMissing) {
+		return x.absent(err)
+	}
+	if err != nil {
+		return err
+	}
+	x.meta = meta
+	switch {
+	case x.exists("centroids.pt"):
+		return x.openColBERT()
+	case x.exists("codes.compacted.pt"):
+		return x.openWARP()
+	}
+	return x.openPlaid()
+}
+
+// absent says why a folder without metadata.json is no index.
+func (x *Index) absent(err error) error {
+	info, statErr := os.Stat(x.dir)
+	switch {
+	case statErr != nil:
+		return fail(x.dir, fmt.Errorf("%w: %w", ErrNoIndex, statErr))
+	case !info.IsDir():
+		return &Error{File: x.dir, Byte: -1, Element: -1, Err: because(ErrNoIndex, "not a folder")}
+	}
+	return &Error{File: filepath.Join(x.dir, metadataName), Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrNoIndex, err)}
+}
+
+func (x *Index) exists(name string) bool {
+	_, err := os.Lstat(filepath.Join(x.dir, name))
+	return err == nil
+}
+
+func (x *Index) path(name string) string { return filepath.Join(x.dir, name) }
+
+// array opens a .npy file of the index, which keeps it open.
+func (x *Index) array(name, kinds string, rank int) (*tensor, error) {
+	t, err := openArray(x.dir, name)
+	if err != nil {
+		return nil, err
+	}
+	x.files = append(x.files, t.file)
+	return t, t.want(kinds, rank)
+}
+
+// setCodec sets dimensions and tables from the arrays, and checks them against one another.
+func (x *Index) setCodec(bits int64, centroids, cutoffs, weights *tensor) (err error) {
+	if err := codec.CheckBits(int(min(bits, math.MaxInt32))); err != nil {
+		return fail(x.path(metadataName), fmt.Errorf("nbits: %w: %w", err, ErrUnsupported))
+	}
+	x.bits, x.k, x.dim = int(bits), centroids.shape[0], centroids.shape[1]
+	if x.row, err = codec.RowBytes(x.dim, x.bits); err != nil {
+		return fail(centroids.path, fmt.Errorf("%w: %w", err, ErrUnsupported))
+	}
+	if x.k > math.MaxInt32 {
+		return corrupt(centroids.path, "%d centroids, limit %d", x.k, math.MaxInt32)
+	}
+	if x.centroid, err = centroids.floats(); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		from *tensor
+		into *[]float32
+		want int
+	}{{cutoffs, &x.cutoffs, 1<<x.bits - 1}, {weights, &x.weights, 1 << x.bits}} {
+		if part.from == nil {
+			continue
+		}
+		if part.from.len() != int64(part.want) {
+			return corrupt(part.from.path, "%d values for %d bits, want %d", part.from.len(), x.bits, part.want)
+		}
+		if *part.into, err = part.from.floats(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readDoclens reads doclens.{i}.json of every chunk and sets chunks and offsets.
+func (x *Index) readDoclens(chunks int64) error {
+	x.offsets = []int64{0}
+	var lengths []int64
+	for i := range chunks {
+		name := "doclens." + strconv.FormatInt(i, 10) + ".json"
+		var err error
+		if lengths, err = readLengths(x.dir, name, lengths[:0]); err != nil {
+			return err
+		}
+		c := chunk{documents: len(lengths), first: x.Documents(), token: x.Tokens()}
+		for j, n := range lengths {
+			if n > math.MaxInt64/2-x.Tokens() {
+				return corruptAt(x.path(name), int64(j), "%d tokens after %d", n, x.Tokens())
+			}
+			x.offsets = append(x.offsets, x.Tokens()+n)
+		}
+		c.tokens = x.Tokens() - c.token
+		x.chunks = append(x.chunks, c)
+	}
+	if x.Documents() > math.MaxInt32 {
+		return corrupt(x.path(metadataName), "%d documents, limit %d", x.Documents(), math.MaxInt32)
+	}
+	if x.k == 0 && x.Tokens() > 0 {
+		return corrupt(x.path(metadataName), "%d tokens and no centroids", x.Tokens())
+	}
+	return nil
+}
+
+// payload checks one chunk's arrays against the number of tokens they are for.
+func (x *Index) payload(codes, residuals *tensor, rows int64, exact bool) error {
+	for _, t := range []*tensor{codes, residuals} {
+		if t.rows() < rows || exact && t.rows() != rows {
+			return corrupt(t.path, "%d rows, document lengths sum to %d", t.rows(), rows)
+		}
+	}
+	if codes.item() < 4 {
+		return corrupt(codes.path, "codes of type %s, want i4 or i8", codes.dtype)
+	}
+	if residuals.dtype != "u1" || residuals.shape[1] != x.row {
+		return corrupt(residuals.path, "residuals of type %s, %d bytes a token, want u1 and %d for %d components of %d bits",
+			residuals.dtype, residuals.shape[1], x.row, x.dim, x.bits)
+	}
+	return nil
+}
+
+// setLists checks list lengths against the list and sets their offsets. Lengths beyond K are
+// legal if they are 0, missing ones are 0, and so is an excess of ids.
+func (x *Index) setLists(ids, lengths *tensor) error {
+	if ids.item() < 4 {
+		return corrupt(ids.path, "documents of type %s, want i4 or i8", ids.dtype)
+	}
+	n := make([]int64, lengths.len())
+	if err := lengths.integers(n, 0); err != nil {
+		return err
+	}
+	l := &lists{ids: ids, offsets: make([]int64, x.k+1)}
+	var sum int64
+	for c, length := range n {
+		if length < 0 || length > ids.len()-sum {
+			return corruptAt(lengths.path, int64(c), "list of %d documents after %d of %d", length, sum, ids.len())
+		}
+		sum += length
+		if c < x.k {
+			l.offsets[c+1] = sum
+		} else if length > 0 {
+			x.warn(lengths.path, "list of %d documents for centroid %d of %d", length, c, x.k)
+			break
+		}
+	}
+	for c := len(n); c < x.k; c++ {
+		l.offsets[c+1] = l.offsets[c]
+	}
+	x.lists = l
+	return nil
+}
+
+// compareCount warns where metadata.json and the arrays disagree.
+func (x *Index) compareCount(o *object, key string, have int64) error {
+	n, err := o.count(key)
+	if err != nil {
+		return x.derivable(err)
+	}
+	if n >= 0 && n != have {
+		x.warn(o.path, "%s is %d, the arrays have %d", key, n, have)
+	}
+	return nil
+}
+
+// optional opens a file that may be absent: found is false then.
+func (x *Index) optional(name string, read func() error) error {
+	if !x.exists(name) {
+		return nil
+	}
+	if err := read(); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
