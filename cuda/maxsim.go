@@ -9,8 +9,14 @@ import (
 // The variants of maxsim. The plain body and the f32 tiles add products in one ascending chain of fused
 // multiply-adds; matrix units add them in their own order.
 var (
-	_ = maxsimNaive("maxsim_f32", "fma_chain")
-	_ = maxsimNaive("maxsim_bf16", "fma_chain")
+	_ = maxsimNaive("maxsim_f32")
+	_ = maxsimNaive("maxsim_bf16")
+
+	_ = Bind(kernels.MaxSim, backend.Binding{
+		Kernel: "maxsim_bf16", Variant: "mma", Requires: []string{"sm_80"}, Class: "mma",
+		Tile: map[string]int64{"tq": 32, "td": 64, "d": 64}, Accept: maxsimMMA.accept,
+		Note: "warp products, query rows in registers, documents streamed; d a multiple of 8",
+	}, Launcher[kernels.MaxSimArgs]{Source: "maxsim_mma", Stages: mmaStages(maxsimRagged, &maxsimMMA), Spills: mmaSpills})
 
 	_ = Bind(kernels.MaxSim, backend.Binding{
 		Kernel: "maxsim_bf16", Variant: "wgmma", Requires: []string{"sm_90a"}, Class: "wgmma",
@@ -18,24 +24,30 @@ var (
 		Note: "warpgroup products of packed queries, documents streamed by the copy engine; d a multiple of 8 up to 1024",
 	}, Launcher[kernels.MaxSimArgs]{
 		Source: "maxsim_wgmma", Workspace: maxsimWGMMA.workspace,
-		Stages: wgmmaStages(func(a *kernels.MaxSimArgs) ragged {
-			return ragged{&a.Query, &a.Doc, nil, &a.QueryOff, &a.DocOff}
-		}, &maxsimWGMMA),
+		Stages: wgmmaStages(maxsimRagged, &maxsimWGMMA),
 	})
 )
 
-var maxsimWGMMA = wgmmaLimits{
-	kernel: "maxsim_bf16", bytes: 2, element: driver.TensorBF16, query: 0, doc: 2, winner: 7, normalize: 0,
+var (
+	maxsimMMA   = tileLimits{kernel: "maxsim_bf16", variant: "mma", bytes: 2, operands: []int{0, 2}, winner: 7}
+	maxsimWGMMA = wgmmaLimits{
+		tileLimits: tileLimits{kernel: "maxsim_bf16", variant: "wgmma", bytes: 2, operands: []int{0, 2}, winner: 7},
+		element:    driver.TensorBF16, normalize: 0,
+	}
+)
+
+func maxsimRagged(a *kernels.MaxSimArgs) ragged {
+	return ragged{&a.Query, &a.Doc, nil, &a.QueryOff, &a.DocOff}
 }
 
-func maxsimNaive(instance, class string) bool {
+func maxsimNaive(instance string) bool {
 	return Bind(kernels.MaxSim, backend.Binding{
-		Kernel: instance, Variant: "naive", Requires: []string{"sm_80"}, Class: class,
+		Kernel: instance, Variant: "naive", Requires: []string{"sm_80"}, Class: "fma_chain",
 		Tile: map[string]int64{"td": naiveThreads}, Note: "a block for a query and a document, a thread for a document token",
 	}, Launcher[kernels.MaxSimArgs]{
 		Source: "maxsim_naive", Spills: "a few address registers on sm_80, outside the inner loop",
 		Stages: []Stage[kernels.MaxSimArgs]{{Geometry: func(_ *kernels.MaxSimArgs, c *backend.Call, g *Geometry) {
-			g.Plane(c.Axes[axisND], c.Axes[axisNQ], naiveThreads)
+			naiveGeometry(c, g, c.Operands[7].Absent())
 		}}},
 	})
 }

@@ -14,9 +14,15 @@ var (
 	}, Launcher[kernels.MaxSimScaledArgs]{
 		Source: "maxsim_scaled_naive",
 		Stages: []Stage[kernels.MaxSimScaledArgs]{{Geometry: func(_ *kernels.MaxSimScaledArgs, c *backend.Call, g *Geometry) {
-			g.Plane(c.Axes[axisND], c.Axes[axisNQ], naiveThreads)
+			naiveGeometry(c, g, c.Operands[9].Absent())
 		}}},
 	})
+
+	_ = Bind(kernels.MaxSimScaled, backend.Binding{
+		Kernel: "maxsim_scaled_f8e4m3", Variant: "mma", Requires: []string{"fp8"}, Class: "mma",
+		Tile: map[string]int64{"tq": 32, "td": 64, "d": 128}, Accept: scaledMMA.accept,
+		Note: "warp products, query rows in registers, documents streamed; emulated by f16 products on sm_90; d a multiple of 16",
+	}, Launcher[kernels.MaxSimScaledArgs]{Source: "maxsim_scaled_mma", Stages: mmaStages(scaledRagged, &scaledMMA), Spills: mmaSpills})
 
 	_ = Bind(kernels.MaxSimScaled, backend.Binding{
 		Kernel: "maxsim_scaled_f8e4m3", Variant: "wgmma", Requires: []string{"sm_90a", "fp8"}, Class: "wgmma",
@@ -25,12 +31,19 @@ var (
 	}, Launcher[kernels.MaxSimScaledArgs]{
 		Source: "maxsim_scaled_wgmma", Workspace: scaledWGMMA.workspace,
 		Spills: "the feeder of the 256-row stages, which gives its registers to the consumers: a few words a segment",
-		Stages: wgmmaStages(func(a *kernels.MaxSimScaledArgs) ragged {
-			return ragged{&a.Query, &a.Doc, &a.DocScale, &a.QueryOff, &a.DocOff}
-		}, &scaledWGMMA),
+		Stages: wgmmaStages(scaledRagged, &scaledWGMMA),
 	})
 )
 
-var scaledWGMMA = wgmmaLimits{
-	kernel: "maxsim_scaled_f8e4m3", bytes: 1, element: driver.TensorU8, query: 0, doc: 3, scale: 4, winner: 9, normalize: -1,
+var (
+	scaledMMA = tileLimits{kernel: "maxsim_scaled_f8e4m3", variant: "mma", bytes: 1, operands: []int{0, 3}, winner: 9, scaled: true}
+
+	scaledWGMMA = wgmmaLimits{
+		tileLimits: tileLimits{kernel: "maxsim_scaled_f8e4m3", variant: "wgmma", bytes: 1, operands: []int{0, 3, 4}, winner: 9, scaled: true},
+		element:    driver.TensorU8, normalize: -1,
+	}
+)
+
+func scaledRagged(a *kernels.MaxSimScaledArgs) ragged {
+	return ragged{&a.Query, &a.Doc, &a.DocScale, &a.QueryOff, &a.DocOff}
 }

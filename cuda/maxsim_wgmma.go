@@ -1,32 +1,16 @@
 package cuda
 
 import (
-	"fmt"
-
 	"github.com/likbench/likbench/backend"
-	"github.com/likbench/likbench/backend/kernel"
 	"github.com/likbench/likbench/cuda/driver"
-)
-
-// Axes of maxsim and maxsim_scaled.
-const (
-	axisTQ = iota
-	axisD
-	axisNQ
-	axisTD
-	axisND
 )
 
 // Sizes that src/lateinteraction shares.
 const (
-	naiveThreads = 128
-	wgmmaTokens  = 128
-	wgmmaShared  = 13*16<<10 + 1024 // slots and their alignment
-	wgmmaSpan    = 128              // bytes of K in a slot
-	joinThreads  = 128
-
-	// maxRagged is the most rows, tokens, queries or documents of the tiled bodies, whose coordinates have 32 bits.
-	maxRagged = 1 << 30
+	wgmmaTokens = 128
+	wgmmaShared = 13*16<<10 + 1024 // slots and their alignment
+	wgmmaSpan   = 128              // bytes of K in a slot
+	joinThreads = 128
 
 	// splitBlocks and splitGroups bound the pieces of a launch that cuts documents between blocks.
 	splitBlocks, splitGroups = 160, 64
@@ -35,44 +19,24 @@ const (
 	joinTokens = 600
 )
 
-// ragged are the operands that a warpgroup variant looks at; scale is nil for maxsim.
-type ragged struct {
-	query, doc, scale *backend.View
-	queryOff, docOff  *kernel.Offsets
-}
-
-// wgmmaLimits describes an instance to the warpgroup variant: operand and attribute numbers, -1 for none.
+// wgmmaLimits describes an instance to the warpgroup variant.
 type wgmmaLimits struct {
-	kernel                    string
-	bytes                     int64 // of an element
-	element                   driver.TensorType
-	query, doc, scale, winner int // scale 0: none
-	normalize                 int
-}
-
-func (l *wgmmaLimits) refuse(format string, a ...any) error {
-	return &backend.UnsupportedError{Backend: name, Kernel: l.kernel, Variant: "wgmma", Reason: fmt.Sprintf(format, a...)}
+	tileLimits
+	element   driver.TensorType
+	normalize int // attribute, -1 for none
 }
 
 // accept holds what the copy engine and the tiles ask for.
 func (l *wgmmaLimits) accept(c *backend.Call) error {
-	d, step := c.Axes[axisD], 16/l.bytes
 	switch {
-	case d%step != 0 || d > 16*wgmmaSpan/l.bytes:
-		return l.refuse("d %d is not a multiple of %d up to %d", d, step, 16*wgmmaSpan/l.bytes)
-	case c.Operands[l.query].Off%16 != 0 || c.Operands[l.doc].Off%16 != 0 || l.scale > 0 && c.Operands[l.scale].Off%16 != 0:
-		return l.refuse("an operand is not aligned to 16 bytes")
+	case c.Axes[axisD] > 16*wgmmaSpan/l.bytes:
+		return l.refuse("d %d is more than %d", c.Axes[axisD], 16*wgmmaSpan/l.bytes)
 	case !c.Operands[l.winner].Absent():
 		return l.refuse("winners")
 	case l.normalize >= 0 && c.Attrs[l.normalize] != 0:
 		return l.refuse("normalisation")
 	}
-	for _, axis := range []int{axisTQ, axisNQ, axisTD, axisND} {
-		if n := c.Axes[axis]; n > maxRagged {
-			return l.refuse("an axis of %d, at most %d", n, maxRagged)
-		}
-	}
-	return nil
+	return l.tileLimits.accept(c)
 }
 
 // workspace is for the partial maxima of a split launch: two tiles of rows a piece, whatever the sizes.
@@ -132,7 +96,7 @@ func wgmmaStages[A any](of func(*A) ragged, l *wgmmaLimits) []Stage[A] {
 			l.rows(m, r.doc, c.Axes[axisTD], c.Axes[axisD])
 		},
 	}
-	if l.scale > 0 {
+	if l.scaled {
 		maps = append(maps, func(a *A, c *backend.Call, m *driver.TensorMap) { r := of(a); scaleMap(m, r.scale, c.Axes[axisTD]) })
 	}
 	form := func(name string, rows int64, split bool) Stage[A] {

@@ -1,6 +1,9 @@
 // Copies to shared memory and matrix fragments of sm_80 and later.
 #pragma once
 
+// sharedAddress is the 32-bit address within shared memory.
+__device__ __forceinline__ unsigned sharedAddress(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
 // prefetchLine brings a line of global memory to the first-level cache.
 __device__ __forceinline__ void prefetchLine(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 
@@ -16,6 +19,12 @@ __device__ __forceinline__ void copyAsync4(unsigned to, const void* from, bool l
 
 __device__ __forceinline__ void copyCommit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Pending> __device__ __forceinline__ void copyWait() { asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory"); }
+
+__device__ __forceinline__ uint4 loadShared16(unsigned address) {
+  uint4 v;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
+  return v;
+}
 
 // loadMatrices4 loads four 8 x 16-byte matrices; lane l gives the address of row l%8 of matrix l/8 and receives,
 // of each, 4 bytes: row l/4, bytes 4(l%4).

@@ -1,13 +1,12 @@
 // Hopper's asynchronous machinery: transaction barriers, the bulk tensor copy engine, warpgroup matrix products
-// (sm_90a). Shared addresses are 32-bit; barriers are 8-byte words in shared memory.
+// (sm_90a). Barriers are 8-byte words in shared memory.
 #pragma once
+#include "common/async.cuh"
 
 // TensorMap is CUtensorMap: opaque, 64-byte aligned, passed as a __grid_constant__ parameter.
 struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
-
-__device__ __forceinline__ unsigned sharedAddress(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 // --- barriers. Phase n of a barrier completes when its arrivals and its bytes are in; a waiter names the parity
 // of the phase that it waits for, so that parity 1 passes at once on a fresh barrier.

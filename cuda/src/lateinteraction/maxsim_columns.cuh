@@ -18,6 +18,10 @@ __device__ __forceinline__ unsigned maskWord(const unsigned char* mask, int t, i
   return __ballot_sync(0xffffffffu, u < t1 && mask[u] != 0);
 }
 
+// padded spaces rows in shared memory: a gap after 32, so that lanes which add queries of 32 rows each meet
+// different banks.
+__device__ __forceinline__ int padded(int row) { return row + (row >> 5); }
+
 // foldFragment takes the maximum of each of a thread's two rows over the columns whose bits are set. acc is a
 // matrix fragment of 8-column groups: columns 8g + 2(lane%4) and the next, of the upper row and of the lower
 // one. scale, if Scaled, points at the tile's column factors; factor multiplies each row after that.

@@ -55,7 +55,7 @@ template <class E, int kQueryOff, int kDocOff, class Args> __device__ void naive
   checkOffsets(docOff, a.nd, a.td, kDocOff, a.status, a.tag, thread, threads);
 
   if (winner) { // rows that belong to no query
-    long long first = segment(queryOff, 0, a.tq).lo, last = segment(queryOff, a.nq - 1, a.tq).hi;
+    long long first = min(max(queryOff[0], 0ll), a.tq), last = a.nq > 0 ? segment(queryOff, a.nq - 1, a.tq).hi : first;
     for (long long i = thread; i < a.tq * a.nd; i += threads)
       if (i < first * a.nd || i >= last * a.nd) winner[i] = -1;
   }

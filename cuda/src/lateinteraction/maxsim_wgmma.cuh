@@ -38,15 +38,13 @@ template <int WG, bool Scaled> struct Shared {
   unsigned long long full[kSlots], empty[kSlots], queryFull[2], queryEmpty[2];
   unsigned long long queued[kQueue], taken[kQueue], ready[kRing], spent[kRing];
   Segment queue[kQueue];
-  float maxima[kRing][WG * 66]; // a gap after 32 rows: lanes that add queries of 32 rows meet different banks
+  float maxima[kRing][WG * 66]; // rows padded
   alignas(128) float scale[Scaled ? kSlots : 1][kTile];
   int longest[WG * 4 + 4]; // longest query, by warp
 };
 
 // uniformWarp is the warp's number, known to the compiler to be the same in all lanes.
 __device__ __forceinline__ int uniformWarp() { return __shfl_sync(kAllLanes, (int)threadIdx.x / kLanes, 0); }
-
-__device__ __forceinline__ int padded(int row) { return row + (row >> 5); }
 
 // Cycle counts uses of a ring of any size: slot and the parity of the use.
 struct Cycle {

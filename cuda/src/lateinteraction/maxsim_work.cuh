@@ -30,6 +30,8 @@ struct Ragged {
     if (n > 0) prefetchLine(off + p);
   }
 
+  // The search keeps the order of values even where offsets decrease, so every document still has one taker.
+  //
   // firstAtLeast2 finds, for two values at once, the lowest i of [0, n] with at(i) >= value (n if none) and
   // at(i) itself; end is at(n). All lanes call it; each round divides the range by 32. The two searches share
   // a round's latency.
@@ -149,8 +151,9 @@ template <bool Split> struct Pieces {
       p.j0 = p.head ? max(j0 - 1, 0) : j0, p.t0 = split ? work.token0 + a : t0;
     }
     if (b < width) {
-      p.tail = split && t1 > work.token0 + b;
-      p.j1 = max(p.j0, j1), p.t1 = split ? work.token0 + b : t1;
+      p.j1 = max(p.j0, j1);
+      p.tail = split && t1 > work.token0 + b && p.j0 < p.j1; // offsets that decrease may leave no document
+      p.t1 = split ? work.token0 + b : t1;
     }
     p.t1 = max(p.t0, p.t1);
   }
