@@ -1,15 +1,18 @@
 # Daily commands. CI runs .ci/run: it installs the pinned tools, then does what 'make check' does.
-.PHONY: check gen test cross bench docs device
+.PHONY: check gen generated test cross bench docs device
 
 check:
 	internal/ci/check.sh
 
-gen: docs
+gen: generated
+	cuda/_gen/fetch.sh && cd cuda/_gen && go run .
+
+# What is generated without a compiler.
+generated: docs
 	go run ./metal/_gen
 	go run ./cuda/internal/headers
 	cd plaid/wordpiece && go generate
 	cd simd/_gen && go run .
-	cuda/_gen/fetch.sh && cd cuda/_gen && go run .
 
 test:
 	go test ./...
