@@ -2,6 +2,7 @@ package conform
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"testing"
 
@@ -68,7 +69,8 @@ func (v *variants) testCase(t *testing.T, c kernel.Case, index int) {
 		if index < len(v.k.Cases()) {
 			require.Equal(t, c.Faults, e.Status != 0, "the case says whether its data is wrong")
 		}
-		v.layout(t, s, ops, l, e)
+		ran := v.layout(t, s, ops, l, e)
+		require.NotZero(t, ran, "no variant of %s accepts case %s, layout %+v", v.in.Name, c.Name, l)
 		require.NoError(t, ops.Free())
 	}
 }
@@ -86,8 +88,7 @@ func (v *variants) tooMuch(ops *harness.Operands) bool {
 }
 
 // layout runs one case in one layout through every variant that accepts it.
-func (v *variants) layout(t *testing.T, s backend.Stream, ops *harness.Operands, l harness.Layout, e *harness.Expected) {
-	ran := 0
+func (v *variants) layout(t *testing.T, s backend.Stream, ops *harness.Operands, l harness.Layout, e *harness.Expected) (ran int) {
 	for i := range v.usable {
 		b := &v.usable[i]
 		p, err := v.k.PrepareAny(s, ops.Args, kernel.WithVariant(b.Variant))
@@ -117,7 +118,7 @@ func (v *variants) layout(t *testing.T, s backend.Stream, ops *harness.Operands,
 		v.classes[cl].same(t, key(&ops.Case, l), b.Variant, first)
 		require.NoError(t, p.Close())
 	}
-	require.NotZero(t, ran, "no variant of %s accepts case %s, layout %+v", v.in.Name, ops.Case.Name, l)
+	return ran
 }
 
 // checkStatus holds what Sync returned against the reference's status word.
@@ -248,11 +249,19 @@ func (v *variants) deviceOffsets(t *testing.T) {
 	if field == "" {
 		t.Skip("no ragged operand")
 	}
-	c := v.k.Cases()[min(1, len(v.k.Cases())-1)]
-	c.Name = "device-offsets"
-	fill := map[string]func(kernel.Rand, []float64){}
-	for k, f := range c.Fill {
-		fill[k] = f
+	ran := map[string]int{}
+	for _, c := range v.k.Cases()[1:4] { // of several widths: variants refuse some
+		v.wrongOffsets(t, c, field, ran)
+	}
+	for i := range v.usable {
+		require.NotZero(t, ran[v.usable[i].Variant], "%s accepts none of the cases", v.usable[i].Variant)
+	}
+}
+
+func (v *variants) wrongOffsets(t *testing.T, c kernel.Case, field string, ran map[string]int) {
+	fill := maps.Clone(c.Fill)
+	if fill == nil {
+		fill = map[string]func(kernel.Rand, []float64){}
 	}
 	fill[field] = func(_ kernel.Rand, x []float64) {
 		x[len(x)/2] = -7
@@ -271,10 +280,9 @@ func (v *variants) deviceOffsets(t *testing.T) {
 	require.NotZero(t, e.Status)
 	e.IgnoreValues()
 	for i := range v.usable {
-		v.classes = map[string]classBits{}
 		one := *v
-		one.usable = v.usable[i : i+1]
-		one.layout(t, s, ops, harness.Layout{Device: true}, e)
+		one.classes, one.usable = map[string]classBits{}, v.usable[i:i+1]
+		ran[v.usable[i].Variant] += one.layout(t, s, ops, harness.Layout{Device: true}, e)
 	}
 	require.NoError(t, ops.Free())
 }
