@@ -1,5 +1,6 @@
 // Package flatten turns a family of Metal sources into one text without includes, since a library made from source at
-// run time has no include path. #line keeps compiler messages pointing at the file that a person edits.
+// run time has no include path. Comments stay behind; #line keeps compiler messages pointing at the file that a person
+// edits.
 package flatten
 
 import (
@@ -17,6 +18,7 @@ var (
 	reInclude = regexp.MustCompile(`^\s*#\s*include\s*"([^"]+)"\s*$`)
 	reSystem  = regexp.MustCompile(`^\s*#\s*include\s*<([^>]+)>\s*$`)
 	rePragma  = regexp.MustCompile(`^\s*#\s*pragma\s+once\s*$`)
+	reNoCode  = regexp.MustCompile(`^\s*(//.*)?$`)
 	reEntry   = regexp.MustCompile(`host_name\("(\w+)"\)`)
 	rePlain   = regexp.MustCompile(`(?m)(^template[^\n]*\n)?^\[\[kernel\]\] void (\w+)\(`)
 )
@@ -117,31 +119,42 @@ func (f *flattener) file(name string) error {
 	f.stack = append(f.stack, name)
 	f.sources = append(f.sources, name)
 	fmt.Fprintf(&f.input, "%s %d\n%s", name, len(b), b)
-	fmt.Fprintf(&f.out, "#line 1 \"%s\"\n", name)
-	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	for i, line := range lines {
+	w := &lineWriter{out: &f.out, name: name}
+	for i, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
 		if strings.HasSuffix(line, "\r") {
 			return fmt.Errorf("flatten: %s:%d ends with CR LF: hashes are of LF files", name, i+1)
 		}
 		switch inc, sys := reInclude.FindStringSubmatch(line), reSystem.FindStringSubmatch(line); {
-		case rePragma.MatchString(line):
-			f.out.WriteString("\n")
-		case sys != nil && f.system[sys[1]]:
-			f.out.WriteString("\n")
-		case sys != nil:
-			f.system[sys[1]] = true
-			f.out.WriteString(line + "\n")
 		case inc != nil:
 			if err := f.file(inc[1]); err != nil {
 				return fmt.Errorf("%w (from %s:%d)", err, name, i+1)
 			}
-			fmt.Fprintf(&f.out, "#line %d \"%s\"\n", i+2, name)
+			w.next = 0 // whatever follows needs a #line
+		case sys != nil && f.system[sys[1]], rePragma.MatchString(line), reNoCode.MatchString(line):
 		default:
-			f.out.WriteString(line + "\n")
+			if sys != nil {
+				f.system[sys[1]] = true
+			}
+			w.write(i+1, line)
 		}
 	}
 	f.stack = f.stack[:len(f.stack)-1]
 	return nil
+}
+
+// lineWriter writes lines that carry code, with #line wherever they are not consecutive.
+type lineWriter struct {
+	out  *strings.Builder
+	name string
+	next int // line that may follow without #line; 0 = none
+}
+
+func (w *lineWriter) write(n int, line string) {
+	if n != w.next {
+		fmt.Fprintf(w.out, "#line %d \"%s\"\n", n, w.name)
+	}
+	w.out.WriteString(line + "\n")
+	w.next = n + 1
 }
 
 func hash(b []byte) string {
