@@ -75,3 +75,18 @@ type Ceiling struct {
 type CacheFlusher interface {
 	FlushCaches(s Stream) error
 }
+
+// TrafficMeter is a Device that moves bytes and computes nothing: the plain bound of a
+// memory-bound kernel, taken with its byte counts, rotation and clock. Default: the read
+// and copy ceilings.
+type TrafficMeter interface {
+	// NewTraffic prepares passes over sets pairs of buffers; each launch reads and writes
+	// these bytes of the next pair.
+	NewTraffic(s Stream, read, write int64, sets int) (Traffic, error)
+}
+
+// Traffic is a prepared pass of a TrafficMeter.
+type Traffic interface {
+	Launch() error
+	Close() error
+}

@@ -50,9 +50,9 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		c.markdown(&b)
 	}
 	b.WriteString("\n## Kernels\n\nTimes in ms: median and interquartile range, launches back to back; wall is one launch with Sync. ")
-	b.WriteString("The bound is the larger of operations and compulsory bytes over the ceilings above.\n\n")
-	b.WriteString("| kernel | case | variant | ms | ± | wall | GFLOP/s | GB/s | bound | by | share | error/limit | peak MB |\n")
-	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("The bound is the larger of operations and compulsory bytes over the ceilings above; a plain move reads and writes the same bytes and computes nothing.\n\n")
+	b.WriteString("| kernel | case | variant | ms | ± | wall | GFLOP/s | GB/s | bound | by | share | plain move | of plain | error/limit | peak MB |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for i := range r.Rows {
 		r.Rows[i].markdown(&b)
 	}
@@ -68,16 +68,16 @@ func (r *Row) markdown(b *strings.Builder) {
 		mark = " ✓"
 	}
 	if r.Status != OK {
-		fmt.Fprintf(b, "| %s | %s | %s%s | %s: %s | | | | | | | | | |\n", r.Kernel, r.Case, r.Variant, mark, r.Status, cell(r.Reason))
+		fmt.Fprintf(b, "| %s | %s | %s%s | %s: %s | | | | | | | | | | | |\n", r.Kernel, r.Case, r.Variant, mark, r.Status, cell(r.Reason))
 		return
 	}
 	shared := ""
 	if r.Shared {
 		shared = " shared"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s | %s | %.1f | %.1f | %s | %s | %s | %.2f | %.1f%s |\n", r.Kernel, r.Case, r.Variant, mark,
+	fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s | %s | %.1f | %.1f | %s | %s | %s | %s | %s | %.2f | %.1f%s |\n", r.Kernel, r.Case, r.Variant, mark,
 		Milliseconds(r.DeviceNS.Median), Milliseconds(r.DeviceNS.IQR), Milliseconds(r.Wall.Median), r.GFLOPS, r.GBS,
-		Milliseconds(r.BoundNS), r.BoundBy, percent(r.Share), r.ErrorOf, r.PeakMB, shared)
+		Milliseconds(r.BoundNS), r.BoundBy, percent(r.Share), Milliseconds(r.PlainNS.Median), percent(r.OfPlain), r.ErrorOf, r.PeakMB, shared)
 }
 
 // Text prints the value with a unit prefix.

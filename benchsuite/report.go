@@ -81,7 +81,9 @@ type Row struct {
 	GBS      float64          `json:"gb_per_s"`  // compulsory bytes over DeviceNS
 	BoundNS  float64          `json:"bound_ns"`  // larger of operations and bytes over the measured ceilings
 	BoundBy  string           `json:"bound_by,omitempty"`
-	Share    float64          `json:"share"` // BoundNS over DeviceNS
+	Share    float64          `json:"share"`    // BoundNS over DeviceNS
+	PlainNS  Spread           `json:"plain_ns"` // moving the compulsory bytes and nothing else, measured beside the row; memory-bound rows
+	OfPlain  float64          `json:"of_plain"` // PlainNS over DeviceNS
 	ErrorOf  float64          `json:"error_of_limit"`
 	PeakMB   float64          `json:"peak_mb"`          // operands and scratch of this variant
 	Shared   bool             `json:"shared,omitempty"` // of the memory that the system shares with the device

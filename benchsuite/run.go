@@ -259,7 +259,42 @@ func (r *runner) variant(ctx context.Context, it *Item, row *Row, sets []*harnes
 	}
 	row.Status = OK
 	r.rates(it, row)
+	return r.plain(ctx, it, row)
+}
+
+// plain times moving the compulsory bytes of a memory-bound row, where the device can.
+func (r *runner) plain(ctx context.Context, it *Item, row *Row) (err error) {
+	m, ok := r.cfg.Device.(backend.TrafficMeter)
+	if !ok || !memoryBound(row.BoundBy) || !row.Chosen {
+		return nil
+	}
+	tr, err := m.NewTraffic(r.stream, int64(it.Cost.Read), int64(it.Cost.Write), row.Sets)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tr.Close()) }()
+	// By the same operation as the row's own time: single launches where those are long.
+	op := r.t.wallOp(r.stream, tr.Launch)
+	if row.Wall.Median < float64(longOp.Nanoseconds()) {
+		op = r.t.deviceOp(r.stream, r.batch(row), tr.Launch)
+	}
+	ns, err := r.t.run(ctx, op)
+	if err != nil {
+		return err
+	}
+	row.PlainNS = Summarize(ns)
+	row.OfPlain = finite(row.PlainNS.Median / row.DeviceNS.Median)
 	return nil
+}
+
+func memoryBound(ceiling string) bool {
+	return ceiling == "read" || ceiling == "copy" || ceiling == "copy_nt"
+}
+
+// batch is the launches between two events.
+func (r *runner) batch(row *Row) int {
+	n := int(float64(r.t.budget.Nanoseconds()) / row.Wall.Median / (2 * minRepeats))
+	return min(max(n, 1), backToBack)
 }
 
 func (r *runner) time(ctx context.Context, p kernel.Launcher, row *Row, sets []*harness.Operands) error {
@@ -280,8 +315,7 @@ func (r *runner) time(ctx context.Context, p kernel.Launcher, row *Row, sets []*
 		row.DeviceNS = row.Wall
 		return nil
 	}
-	batch := int(float64(r.t.budget.Nanoseconds()) / row.Wall.Median / (2 * minRepeats))
-	dev, err := r.t.run(ctx, r.t.deviceOp(r.stream, min(max(batch, 1), backToBack), launch))
+	dev, err := r.t.run(ctx, r.t.deviceOp(r.stream, r.batch(row), launch))
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (t *table) row(r benchsuite.Row) {
 		for _, c := range t.report.Ceilings {
 			fmt.Fprintf(t.w, "  %-12s %14s  %s\n", c.Name, c.Text(), c.Note)
 		}
-		fmt.Fprintf(t.w, "\n%-34s %-16s %-13s %9s %8s %9s %9s %8s %6s %s\n", "kernel", "case", "variant", "ms", "± iqr", "wall ms", "GFLOP/s", "GB/s", "share", "bound by")
+		fmt.Fprintf(t.w, "\n%-34s %-16s %-13s %9s %8s %9s %9s %8s %6s %-9s %s\n", "kernel", "case", "variant", "ms", "± iqr", "wall ms", "GFLOP/s", "GB/s", "share", "bound by", "of a plain move")
 	}
 	mark := " "
 	if r.Chosen {
@@ -97,9 +97,16 @@ func (t *table) row(r benchsuite.Row) {
 		fmt.Fprintf(t.w, "%-34s %-16s %-12s%s %s: %s\n", r.Kernel, r.Case, r.Variant, mark, r.Status, r.Reason)
 		return
 	}
-	fmt.Fprintf(t.w, "%-34s %-16s %-12s%s %9s %8s %9s %9.1f %8.1f %5.0f%% %s\n", r.Kernel, r.Case, r.Variant, mark,
+	fmt.Fprintf(t.w, "%-34s %-16s %-12s%s %9s %8s %9s %9.1f %8.1f %5.0f%% %-9s %s\n", r.Kernel, r.Case, r.Variant, mark,
 		benchsuite.Milliseconds(r.DeviceNS.Median), benchsuite.Milliseconds(r.DeviceNS.IQR), benchsuite.Milliseconds(r.Wall.Median),
-		r.GFLOPS, r.GBS, 100*r.Share, r.BoundBy)
+		r.GFLOPS, r.GBS, 100*r.Share, r.BoundBy, ofPlain(&r))
+}
+
+func ofPlain(r *benchsuite.Row) string {
+	if r.OfPlain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f%%", 100*r.OfPlain)
 }
 
 // end lists what did not run and why.
