@@ -77,9 +77,18 @@ func TestChild(t *testing.T) {
 	Run(t, Config{Backend: &broken{fault}})
 }
 
-// child runs the suite with a fault and returns its output and whether it passed.
-func child(t *testing.T, fault string) (string, bool) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.v")
+// FuzzChild is the fuzz target on such a backend.
+func FuzzChild(f *testing.F) {
+	fault, ok := os.LookupEnv(faultVariable)
+	if !ok {
+		f.Skip("conform: runs in the processes that TestFuzzFaults starts")
+	}
+	Fuzz(f, Config{Backend: &broken{fault}})
+}
+
+// child runs a test with a fault and returns its output and whether it passed.
+func child(t *testing.T, test, fault string) (string, bool) {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v")
 	cmd.Env = append(os.Environ(), faultVariable+"="+fault)
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
@@ -124,7 +133,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
-			out, passed := child(t, c.fault)
+			out, passed := child(t, "TestChild", c.fault)
 			require.False(t, passed, "the suite passed\n%s", out)
 			require.NotContains(t, out, "panic:")
 			name := "--- FAIL: TestChild"
@@ -140,18 +149,30 @@ func TestFaults(t *testing.T) {
 
 // The reference without a fault passes, and so do kernels that a device does not support.
 func TestNoFault(t *testing.T) {
-	out, passed := child(t, "")
+	out, passed := child(t, "TestChild", "")
 	require.True(t, passed, out)
 	for _, name := range []string{"kernels/toy_f32/parts", "kernels/toy_bf16/device-offsets", "kernels/toy_f32/graph", "memory/budget", "arguments/toy"} {
 		require.Contains(t, out, "--- PASS: TestChild/"+name+" (")
 	}
-	out, passed = child(t, "no bindings")
+	out, passed = child(t, "TestChild", "no bindings")
 	require.True(t, passed, out)
 	require.Contains(t, out, "unsupported (0 bindings)")
-	out, passed = child(t, "no device")
+	out, passed = child(t, "TestChild", "no device")
 	require.True(t, passed, out)
 	require.Contains(t, out, "--- SKIP: TestChild")
 	require.Contains(t, out, "broken: unavailable: unplugged")
+}
+
+// The seeds of the fuzz target find the faults of results.
+func TestFuzzFaults(t *testing.T) {
+	for _, fault := range []string{"element", "guard", "unwritten", "second run", "class"} {
+		out, passed := child(t, "FuzzChild", fault)
+		require.False(t, passed, out)
+	}
+	for _, fault := range []string{"", "no bindings", "no device"} {
+		out, passed := child(t, "FuzzChild", fault)
+		require.True(t, passed, out)
+	}
 }
 
 // inner is the reference's backend.

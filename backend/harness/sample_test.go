@@ -10,16 +10,6 @@ import (
 	"github.com/likbench/likbench/backend/kernel"
 )
 
-// expected are the values of every output of a reference run.
-func expected(e *Expected, fields int) [][]float64 {
-	var out [][]float64
-	for i := range fields {
-		w, _, _ := e.Output(i)
-		out = append(out, w)
-	}
-	return out
-}
-
 // A subset's reference equals the gathered rows of the whole one.
 func TestSubsetEqualsGather(t *testing.T) {
 	r := newRig(t)

@@ -23,10 +23,7 @@ type toyArgs struct {
 	Gain float64      `kernel:"attr"`
 }
 
-// The tolerances of Sum that tests of limits put in place.
-var toySum = kernel.Rounding[toyArgs]{Terms: "n+2", Slack: 3}
-
-var toy = declareToy("toy", toySum)
+var _ = declareToy("toy", kernel.Rounding[toyArgs]{Terms: "n+2", Slack: 3})
 
 func declareToy(name string, sum kernel.Rounding[toyArgs]) *kernel.Kernel[toyArgs] {
 	return kernel.Declare(kernel.Spec[toyArgs]{

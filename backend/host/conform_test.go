@@ -12,3 +12,6 @@ import (
 func TestConform(t *testing.T) {
 	conform.Run(t, conform.Config{Backend: host.Backend{}, MaxWork: 3e6})
 }
+
+// FuzzKernels proves the fuzzing machinery; the other backends' targets prove them.
+func FuzzKernels(f *testing.F) { conform.Fuzz(f, conform.Config{Backend: host.Backend{}}) }
