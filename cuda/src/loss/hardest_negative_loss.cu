@@ -1,7 +1,7 @@
 // hardest_negative_loss: softplus((max over j != p of s_ij - s_ip) / temperature), p = i + offset, then per row, mean or sum.
 //
 // Axes rows, cols, o. Score [rows, cols] in T, rows score_stride elements apart; Loss f32 [o]; Negative i32 [rows]
-// or absent. A row with a data error (hardest.cuh) has loss NaN and sets the status word with operand Score.
+// or absent. A row with a data error (hardest.cuh) has loss NaN and negative -1 and sets the status word with operand Score.
 // -0 equals +0; among equal negatives the lowest column is named.
 //
 // Entries hardest_negative_loss_<T>_<variant>_<stage>:
@@ -27,7 +27,7 @@ __device__ __forceinline__ void finish(const hardest_negative_loss_args& a, cons
   else
     l = softplus(r.z((float)a.temperature));
   ((float*)(a.reduction == kNone ? a.loss : a.scratch))[row] = l;
-  if (a.negative) ((int*)a.negative)[row] = (int)r.at;
+  if (a.negative) ((int*)a.negative)[row] = r.fault ? -1 : (int)r.at;
 }
 
 template <class T> __device__ void naive(const hardest_negative_loss_args& a) {
