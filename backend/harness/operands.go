@@ -19,9 +19,10 @@ type Layout struct {
 	Device  bool  // offsets are declared as written by a kernel: unchecked, read on the device
 }
 
-// Fill bytes. Poison is a finite number in every float dtype and no plausible result.
+// Fill bytes. A guard is NaN in every float dtype, so that a read past an operand shows in
+// the outputs. Poison is a finite number in every float dtype and no plausible result.
 const (
-	guardByte  = 0xA5
+	guardByte  = 0xFF
 	poisonByte = 0xFB
 )
 

@@ -45,7 +45,7 @@ var TopK = kernel.Declare(kernel.Spec[TopKArgs]{
 		{Name: "one", Dims: kernel.Dims{"b": 1, "n": 1, "k": 1}, Absent: []string{"Live"}},
 		{Name: "small", Dims: kernel.Dims{"b": 3, "n": 50, "k": 7}, Absent: []string{"Live"}},
 		{Name: "all", Dims: kernel.Dims{"b": 2, "n": 300, "k": 300}, Absent: []string{"Live"}},
-		{Name: "ties", Dims: kernel.Dims{"b": 4, "n": 777, "k": 100}, Absent: []string{"Live"}, Fill: fills{"Score": fillIntegers}},
+		{Name: "ties", Dims: kernel.Dims{"b": 4, "n": 777, "k": 300}, Absent: []string{"Live"}, Fill: fills{"Score": fillIntegers}},
 		{Name: "specials", Dims: kernel.Dims{"b": 3, "n": 500, "k": 500}, Absent: []string{"Live"}, Fill: fills{"Score": fillSpecials}},
 		{Name: "live", Dims: kernel.Dims{"b": 5, "n": 90, "k": 20}, Fill: fills{"Live": fillLive}},
 		{Name: "large-k", Dims: kernel.Dims{"b": 1, "n": 11429, "k": 11429}, Absent: []string{"Live"}, Note: "ranking a whole collection"},
