@@ -50,7 +50,7 @@ func (b *broken) Open(ordinal int, opts ...backend.Option) (backend.Device, erro
 
 type brokenDevice struct {
 	backend.Device
-	b        *broken
+	b      *broken
 	closed bool
 	runs   int
 	lastY  *brokenBuffer // of the last launch

@@ -139,7 +139,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			out, passed := child(t, "TestChild", c.fault)
 			require.False(t, passed, "the suite passed\n%s", out)
-			require.NotContains(t, out, "panic:")
+			require.False(t, strings.Contains(out, "panic:"), out)
 			name := "--- FAIL: TestChild"
 			if c.failed != "" {
 				name += "/" + c.failed

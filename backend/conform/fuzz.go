@@ -70,7 +70,8 @@ func (r *runner) fuzz(t *testing.T, k kernel.Info, in kernel.Instance, g *rand.R
 	defer func() { require.NoError(t, ops.Free()) }()
 	e, err := ops.Expect()
 	require.NoError(t, err)
-	v.layout(t, s, ops, l, e)
+	ran := v.layout(t, s, ops, l, e)
+	require.NotZero(t, ran, "no variant of %s accepts sizes %v, layout %+v", in.Name, ops.Case.Dims, l)
 }
 
 // drawCase is a declared case with other sizes.
