@@ -370,21 +370,28 @@ func rebuild(args tuple) (*pickled, error) {
 		return nil, because(ErrCorrupt, "a tensor with odd arguments")
 	}
 	t := &pickled{storage: s, offset: offset, shape: make([]int, len(shape))}
-	n := int64(1)
+	n, empty := int64(1), false
 	for i := len(shape) - 1; i >= 0; i-- {
 		d, ok := shape[i].(int64)
 		stride, ok2 := strides[i].(int64)
 		if !ok || !ok2 || d < 0 {
 			return nil, because(ErrCorrupt, "axis %d of a tensor is %v", i, shape[i])
 		}
-		if d > 1 && n > 0 && stride != n {
+		t.shape[i] = int(d)
+		if d == 0 { // then lengths and strides of other axes say nothing
+			empty = true
+			continue
+		}
+		if !empty && d > 1 && stride != n {
 			return nil, because(ErrUnsupported, "a tensor with stride %d on axis %d, want %d: not row-major", stride, i, n)
 		}
-		if d > 0 && n > s.n/d {
-			return nil, because(ErrCorrupt, "a tensor of more than the %d elements of its storage", s.n)
+		if n > math.MaxInt64/d {
+			return nil, because(ErrCorrupt, "a tensor of more elements than can be counted")
 		}
 		n *= d
-		t.shape[i] = int(d)
+	}
+	if empty {
+		n = 0
 	}
 	if n > s.n-offset {
 		return nil, because(ErrCorrupt, "a tensor of %d elements from %d of %d on", n, offset, s.n)

@@ -288,6 +288,7 @@ func (x *Index) openChunkMetadata() error {
 				return err
 			}
 			return errors.Join(x.compareCount(o, "num_documents", int64(c.documents)),
+				x.compareCount(o, "num_passages", int64(c.documents)), x.compareCount(o, "passage_offset", int64(c.first)),
 				x.compareCount(o, "num_embeddings", c.tokens), x.compareCount(o, "embedding_offset", c.token))
 		})); err != nil {
 			return err

@@ -1,0 +1,163 @@
+package format
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// blocks calls do for the blocks of n tokens.
+func blocks(n int64, do func(from, n int64) error) error {
+	for from := int64(0); from < n; from += codeBlock {
+		if err := do(from, min(codeBlock, n-from)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inPieces encodes values through a buffer of bounded size.
+func inPieces[T any](values []T, width int, encode func(dst []byte, part []T), b *bufio.Writer) error {
+	buf := pieces.Get().(*[pieceBytes]byte)
+	defer pieces.Put(buf)
+	for len(values) > 0 {
+		n := min(len(values), pieceBytes/width)
+		encode(buf[:n*width], values[:n])
+		if _, err := b.Write(buf[:n*width]); err != nil {
+			return err
+		}
+		values = values[n:]
+	}
+	return nil
+}
+
+// writeInts writes integers of 4 or 8 bytes, little-endian.
+func writeInts[T int32 | int64](b *bufio.Writer, values []T, width int) error {
+	return inPieces(values, width, func(dst []byte, part []T) {
+		for i, v := range part {
+			if width == 8 {
+				binary.LittleEndian.PutUint64(dst[8*i:], uint64(int64(v)))
+			} else {
+				binary.LittleEndian.PutUint32(dst[4*i:], uint32(v))
+			}
+		}
+	}, b)
+}
+
+func zeros(b *bufio.Writer, n int64) error {
+	for range n {
+		if err := b.WriteByte(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decimal is a float64 that is spelled with a point, as Python and Rust do.
+type decimal float64
+
+func (d decimal) MarshalJSON() ([]byte, error) {
+	text := strconv.FormatFloat(float64(d), 'g', -1, 64)
+	if f := math.Abs(float64(d)); f != 0 && (f < 1e-5 || f >= 1e16) {
+		return []byte(text), nil
+	}
+	text = strconv.FormatFloat(float64(d), 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return []byte(text), nil
+}
+
+// pretty is JSON with an indent of two; the values written here always encode.
+func pretty(v any) []byte {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		panic("format: " + err.Error())
+	}
+	return text
+}
+
+func (w *writer) averageLength() decimal {
+	return decimal(float64(w.tokens) / float64(max(w.documents, 1)))
+}
+
+// plaidMetadata is metadata.json with the keys of the layout, in its order. num_partitions
+// is K: an estimate, as fast-plaid writes, makes its next update lose tokens.
+func (w *writer) plaidMetadata() []byte {
+	type common struct {
+		AvgDoclen     decimal `json:"avg_doclen"`
+		CompressOnly  bool    `json:"compress_only"`
+		Nbits         int     `json:"nbits"`
+		NumChunks     int     `json:"num_chunks"`
+		NumDocuments  int     `json:"num_documents"`
+		NumEmbeddings int64   `json:"num_embeddings"`
+		NumPartitions int     `json:"num_partitions"`
+	}
+	s := w.source
+	c := common{w.averageLength(), false, s.Bits(), len(w.chunks), w.documents, w.tokens, s.K()}
+	switch w.flavour {
+	case FastPlaid17:
+		return pretty(struct {
+			common
+			Frozen  bool `json:"frozen"`
+			Mutable bool `json:"mutable"`
+		}{c, true, true})
+	case NextPlaid:
+		return pretty(struct {
+			NumChunks     int     `json:"num_chunks"`
+			Nbits         int     `json:"nbits"`
+			NumPartitions int     `json:"num_partitions"`
+			NumEmbeddings int64   `json:"num_embeddings"`
+			AvgDoclen     decimal `json:"avg_doclen"`
+			NumDocuments  int     `json:"num_documents"`
+			EmbeddingDim  int     `json:"embedding_dim"`
+			Compatible    bool    `json:"next_plaid_compatible"`
+			Binary        bool    `json:"binary"`
+		}{len(w.chunks), s.Bits(), s.K(), w.tokens, c.AvgDoclen, w.documents, s.Dim(), true, false})
+	}
+	return pretty(c)
+}
+
+func planText(bits, chunks int) []byte {
+	return append(pretty(struct {
+		Nbits     int `json:"nbits"`
+		NumChunks int `json:"num_chunks"`
+	}{bits, chunks}), '\n')
+}
+
+func chunkText(c chunk) []byte {
+	return pretty(struct {
+		Offset     int64 `json:"embedding_offset"`
+		Documents  int   `json:"num_documents"`
+		Embeddings int64 `json:"num_embeddings"`
+	}{c.token, c.documents, c.tokens})
+}
+
+// lengthsText is doclens.{i}.json.
+func (w *writer) lengthsText(c chunk) []byte {
+	offsets := w.source.Offsets()
+	text := []byte{'['}
+	for j := c.first; j < c.first+c.documents; j++ {
+		if j > c.first {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, offsets[j+1]-offsets[j], 10)
+	}
+	return append(text, ']')
+}
+
+// manifestText is a manifest of fast-plaid 1.7, as its Python side spells it.
+func manifestText(chunks []chunk, kind string) []byte {
+	text := []byte{'{'}
+	for i, c := range chunks {
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = append(text, `"`+strconv.Itoa(i)+"."+kind+`.npy": {"rows": `...)
+		text = append(strconv.AppendInt(text, c.tokens, 10), `, "merged": true, "mtime": null}`...)
+	}
+	return append(text, '}')
+}
