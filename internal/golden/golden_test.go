@@ -211,7 +211,7 @@ func f() {
 	g.File(t, "tokenizer", "strings.json")
 }`)
 	write("p/b_test.go", `package p; func f() { golden.File(t, "no", "import") }`)
-	write("r/shared.go", `package r; import "github.com/likbench/likbench/internal/golden"; var c = golden.Claim{Area: "b", Op: "sub"}`)
+	write("r/shared.go", `package r; import "github.com/likbench/likbench/internal/golden"; var c = golden.Claim{Area: "b", Op: "sub", Arrays: nil}`)
 	write("testdata/c_test.go", `not go`)
 	found, err := Scan(dir)
 	require.NoError(t, err)

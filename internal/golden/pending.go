@@ -153,6 +153,9 @@ func constant(e ast.Expr) (string, error) {
 }
 
 func constants(e ast.Expr) ([]string, error) {
+	if id, ok := e.(*ast.Ident); ok && id.Name == "nil" {
+		return nil, nil
+	}
 	lit, ok := e.(*ast.CompositeLit)
 	if !ok {
 		return nil, errors.New("a golden claim must be written with string literals")
