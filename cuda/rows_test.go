@@ -101,16 +101,36 @@ func TestWorkspaces(t *testing.T) {
 	}
 }
 
-func TestRBFSplits(t *testing.T) {
-	require.EqualValues(t, 1, rbfSplits(0, 0, 1, 64))
-	require.EqualValues(t, 1, rbfSplits(1<<20, 1<<20, 1, 64), "rows alone fill the device")
-	for _, n := range []int64{1, 64, 65, 2048, 16384} {
-		for _, m := range []int64{1, 255, 256, 511, 512, 513, 4096, 65536} {
-			for _, c := range []int64{1, 3, 16, 17, 64, 65, 1000} {
-				s := rbfSplits(n, m, c, 64)
-				tiles := CeilDiv(m, 64)
-				require.LessOrEqual(t, (s-1)*CeilDiv(tiles, s), tiles-1, "n %d m %d c %d: the last of %d splits has columns", n, m, c, s)
+func TestRBFPlan(t *testing.T) {
+	require.EqualValues(t, 1, rbfPlanOf(0, 3, 0, 1, 4).splits)
+	require.EqualValues(t, 1, rbfPlanOf(1<<20, 3, 1<<20, 2, 4).splits, "rows alone fill the device")
+	sizes := []int64{0, 1, 64, 65, 127, 128, 129, 192, 193, 255, 256, 511, 512, 513, 1023, 1024, 2048, 4096, 16384, 65536, 1 << 20}
+	for _, bytes := range []int64{4, 8} {
+		need := func(a [16]int64) int64 {
+			p := rbfPlanOf(a[0], a[1], a[2], a[3], bytes)
+			tile := rbfTileColumns(bytes)
+			if p.points {
+				tile = rbfPointTile
+				require.LessOrEqual(t, a[1], p.width)
+			} else {
+				require.GreaterOrEqual(t, p.width*p.passes, a[3])
 			}
+			if tiles := CeilDiv(a[2], tile); tiles > 0 {
+				require.Less(t, (p.splits-1)*CeilDiv(tiles, p.splits), tiles, "%v: the last of %d splits has columns", a, p.splits)
+			}
+			if p.splits == 1 {
+				return 0
+			}
+			return rbfHeaderBytes + 8*p.splits*a[0]*a[3]
+		}
+		for _, d := range []int64{0, 1, 3, 5, 8, 9, 200} {
+			for _, c := range []int64{0, 1, 2, 3, 4, 5, 16, 17, 64, 65, 1000} {
+				for _, n := range sizes {
+					monotone(t, [16]int64{n, d, 0, c}, 2, sizes, rbfWorkspace, need)
+				}
+				monotone(t, [16]int64{0, d, 4096, c}, 0, sizes, rbfWorkspace, need)
+			}
+			monotone(t, [16]int64{500, d, 1 << 16, 0}, 3, []int64{0, 1, 2, 3, 4, 5, 16, 17, 64, 65, 1000}, rbfWorkspace, need)
 		}
 	}
 }

@@ -6,6 +6,8 @@
 //
 // Entries rbf_matmul_<T>_<variant>[_<stage>]:
 //   naive         one thread per element of O. grid any, block 256.
+//   tiled_d<D>r<R> c = 1 and at most D in {1, 2, 3, 4, 6, 8} components: R rows of a thread stay in registers (points.cuh), 1
+//                 or 8 (4 from D = 6 on, and f64). A block of 128 streams tiles of 64 columns. grid (ceil(n/(128 R)), splits).
 //   tiled_c<P>    P in {1, 4, 16, 64} columns of V per pass. A block of 128 owns 64 rows and streams tiles of 64 (f64: 32)
 //                 columns. Each thread forms an 8 by 4 (f64: 4 by 4) tile of distances from pieces of X and Y in shared
 //                 memory, 16 (f64, P = 64: 8) components at a time, then their exponentials. P = 1 multiplies them by V at
@@ -19,13 +21,12 @@
 // Shared memory: see the manifest; at most 49,152 bytes. Requires sm_80.
 #include "args/rbf_matmul_args.h"
 #include "common/stream.cuh"
-#include "pairwise/exponential.cuh"
+#include "pairwise/points.cuh"
+#include "pairwise/sums.cuh"
 
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kLaneTerms = 256; // added in f32 before f64 takes over
-constexpr long long kHeader = 256;
+using namespace pairwise;
 
 // Shape is the tiling for an element type.
 template <class T> struct Shape;
@@ -34,50 +35,12 @@ template <> struct Shape<float> {
   static constexpr int kRows = 64, kCols = 64, kDims = 16; // of a tile
   static constexpr int kMine = 8;                          // rows of distances per thread
   static constexpr int kPad = 4;                           // 16 bytes: eight neighbouring points then lie in all 32 banks
-  using Exponential = Exponential32;
 };
 
 template <> struct Shape<double> {
   static constexpr int kRows = 64, kCols = 32, kDims = 8;
   static constexpr int kMine = 4;
   static constexpr int kPad = 2;
-  using Exponential = Exponential64;
-};
-
-// get4 and put4 move four neighbours by 16-byte accesses.
-__device__ __forceinline__ void get4(const float* p, float (&v)[4]) {
-  float4 f = *(const float4*)p;
-  v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
-}
-__device__ __forceinline__ void get4(const double* p, double (&v)[4]) {
-  double2 a = *(const double2*)p, b = *(const double2*)(p + 2);
-  v[0] = a.x, v[1] = a.y, v[2] = b.x, v[3] = b.y;
-}
-__device__ __forceinline__ void put4(float* p, const float (&v)[4]) { *(float4*)p = {v[0], v[1], v[2], v[3]}; }
-__device__ __forceinline__ void put4(double* p, const double (&v)[4]) {
-  *(double2*)p = {v[0], v[1]};
-  *(double2*)(p + 2) = {v[2], v[3]};
-}
-
-// Sums are R by C running sums: f32 lanes that drain into f64, or f64 alone.
-template <class T, int R, int C> struct Sums;
-
-template <int R, int C> struct Sums<float, R, C> {
-  float lane[R][C] = {};
-  double total[R][C] = {};
-  __device__ __forceinline__ void drain() {
-#pragma unroll
-    for (int r = 0; r < R; r++)
-#pragma unroll
-      for (int c = 0; c < C; c++) total[r][c] += (double)lane[r][c], lane[r][c] = 0.0f;
-  }
-  __device__ __forceinline__ double get(int r, int c) const { return total[r][c]; }
-};
-
-template <int R, int C> struct Sums<double, R, C> {
-  double lane[R][C] = {};
-  __device__ __forceinline__ void drain() {}
-  __device__ __forceinline__ double get(int r, int c) const { return lane[r][c]; }
 };
 
 // Product is the thread's part in K V for P columns of V: R rows by C columns from a share of the tile's columns.
@@ -250,7 +213,7 @@ template <class T, int P> struct Block {
 
   // run streams the tiles [tile, end). A piece is in flight while the one before is used; V while distances form.
   __device__ __forceinline__ void run(long long tile, long long end, typename Pr::Accumulator& acc) {
-    const typename S::Exponential value(a.gamma);
+    const typename Exponential<T>::Type value(a.gamma);
     int buffer = 0, terms = 0;
     if (tile < end) copyPiece(0, tile * S::kCols, 0, true);
     commitCopies();
@@ -287,12 +250,11 @@ template <class T, int P> struct Block {
 
   // leave adds the shares in order and writes O, or this split's partials.
   __device__ __forceinline__ void leave(const typename Pr::Accumulator& acc) {
-    double* part = (double*)(a.scratch + kHeader) + (long long)blockIdx.y * a.n * a.c;
     if constexpr (Pr::kShares == 1) {
 #pragma unroll
       for (int r = 0; r < Pr::R; r++)
 #pragma unroll
-        for (int c = 0; c < Pr::C; c++) put(resultRow(r), resultCol() + c, acc.get(r, c), part);
+        for (int c = 0; c < Pr::C; c++) place(resultRow(r), resultCol() + c, acc.get(r, c));
     } else {
       __syncthreads(); // the last tile's values have been read
 #pragma unroll
@@ -303,30 +265,24 @@ template <class T, int P> struct Block {
       for (int e = t; e < S::kRows * P; e += kThreads) {
         double s = 0.0;
         for (int i = 0; i < Pr::kShares; i++) s += sh.sums[i * S::kRows * P + e];
-        put(e / P, e % P, s, part);
+        place(e / P, e % P, s);
       }
     }
   }
 
-  __device__ __forceinline__ void put(int r, int c, double s, double* part) {
-    if (row + r >= a.n || col + c >= a.c) return;
-    long long at = (row + r) * a.c + col + c;
-    if (gridDim.y == 1)
-      ((T*)a.o)[at] = (T)s;
-    else
-      part[at] = s;
+  __device__ __forceinline__ void place(int r, int c, double s) {
+    if (row + r < a.n && col + c < a.c) put<T>(a, (row + r) * a.c + col + c, s);
   }
 };
 
 template <class T, int P> __device__ __forceinline__ void tiled(const rbf_matmul_args& a) {
   alignas(16) __shared__ unsigned char memory[sizeof(Shared<T, P>)];
   Block<T, P> block(a, *(Shared<T, P>*)memory);
-  const long long tiles = (a.m + Shape<T>::kCols - 1) / Shape<T>::kCols, each = (tiles + gridDim.y - 1) / gridDim.y;
-  const long long first = blockIdx.y * each;
+  const Share share(a.m, Shape<T>::kCols);
   typename Product<T, P>::Accumulator acc;
-  block.run(min(first, tiles), min(first + each, tiles), acc);
+  block.run(share.first, share.end, acc);
   block.leave(acc);
-  if (gridDim.y > 1 && blockIdx.x + blockIdx.y + blockIdx.z == 0 && threadIdx.x == 0) *(long long*)a.scratch = gridDim.y;
+  note(a);
 }
 
 template <class T> __device__ void sum(const rbf_matmul_args& a) {
@@ -334,6 +290,7 @@ template <class T> __device__ void sum(const rbf_matmul_args& a) {
   const double* part = (const double*)(a.scratch + kHeader);
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (long long)gridDim.x * blockDim.x) {
     double s = 0.0;
+#pragma unroll 16
     for (long long k = 0; k < splits; k++) s += part[k * size + i];
     ((T*)a.o)[i] = (T)s;
   }
@@ -367,13 +324,24 @@ template <class T> __device__ void naive(const rbf_matmul_args& a) {
 #define ENTRY(name, threads, blocks) \
   extern "C" __global__ void __launch_bounds__(threads, blocks) rbf_matmul_##name(const __grid_constant__ rbf_matmul_args a)
 
-#define RBF_MATMUL(name, T)                            \
+// Few components: one row per thread, and R.
+#define POINTS(name, T, D, R, blocks)                                   \
+  ENTRY(name##_tiled_d##D##r1, 128, 4) { points<T, D, 1>(a); }          \
+  ENTRY(name##_tiled_d##D##r##R, 128, blocks) { points<T, D, R>(a); }
+
+#define RBF_MATMUL(name, T, R, blocks)                 \
   ENTRY(name##_naive, 256, 1) { naive<T>(a); }         \
+  POINTS(name, T, 1, R, blocks)                        \
+  POINTS(name, T, 2, R, blocks)                        \
+  POINTS(name, T, 3, R, blocks)                        \
+  POINTS(name, T, 4, R, blocks)                        \
+  POINTS(name, T, 6, 4, blocks)                        \
+  POINTS(name, T, 8, 4, blocks)                        \
   ENTRY(name##_tiled_c1, 128, 4) { tiled<T, 1>(a); }   \
   ENTRY(name##_tiled_c4, 128, 3) { tiled<T, 4>(a); }   \
   ENTRY(name##_tiled_c16, 128, 3) { tiled<T, 16>(a); } \
   ENTRY(name##_tiled_c64, 128, 2) { tiled<T, 64>(a); } \
   ENTRY(name##_tiled_sum, 256, 1) { sum<T>(a); }
 
-RBF_MATMUL(f32, float)
-RBF_MATMUL(f64, double)
+RBF_MATMUL(f32, float, 8, 4)
+RBF_MATMUL(f64, double, 4, 3)
