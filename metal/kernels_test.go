@@ -47,7 +47,6 @@ var ownCases = []struct {
 	{"topk", false, kernel.Case{Name: "live-within-k", Dims: kernel.Dims{"b": 4, "n": 2600, "k": 2300},
 		Fill: fills{"Live": func(_ kernel.Rand, x []float64) { copy(x, []float64{0, 1, 2299, 1e9}) }, "Score": fillSmallIntegers}}},
 	// Several tiles of values although there are no distances to stage.
-	{"rbf_matmul_f32", false, kernel.Case{Name: "no-components-many-columns", Dims: kernel.Dims{"n": 3, "m": 700, "d": 0, "c": 5}, Attrs: map[string]any{"Gamma": .5}}},
 	// More rows than a threadgroup and more right-hand sides than a tile, several blocks of 256.
 	{"rbf_matmul_f32", false, kernel.Case{Name: "several-of-everything", Dims: kernel.Dims{"n": 70, "m": 600, "d": 19, "c": 6}, Attrs: map[string]any{"Gamma": .03}}},
 	// More offsets than one pass of the stage that makes them trustworthy.
