@@ -52,8 +52,8 @@ func (x *Index) openColBERT() error {
 	if err := x.openColBERTTables(bits); err != nil {
 		return err
 	}
-	if err := x.compareCount(config, "dim", int64(x.dim)); err != nil {
-		return err
+	if dim, err := config.count("dim"); err != nil || dim >= 0 && dim != int64(x.dim) {
+		x.warn(x.meta.path, "config.dim is %s, centroids have %d components", config.keys["dim"], x.dim)
 	}
 	if err := x.readDoclens(chunks); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -84,9 +86,9 @@ func (w *writer) averageLength() decimal {
 	return decimal(float64(w.tokens) / float64(max(w.documents, 1)))
 }
 
-// plaidMetadata is metadata.json with the keys of the layout, in its order. num_partitions
+// metadata is metadata.json with the keys of the layout, in its order. num_partitions
 // is K: an estimate, as fast-plaid writes, makes its next update lose tokens.
-func (w *writer) plaidMetadata() []byte {
+func (w *writer) metadata() []byte {
 	type common struct {
 		AvgDoclen     decimal `json:"avg_doclen"`
 		CompressOnly  bool    `json:"compress_only"`
@@ -105,6 +107,14 @@ func (w *writer) plaidMetadata() []byte {
 			Frozen  bool `json:"frozen"`
 			Mutable bool `json:"mutable"`
 		}{c, true, true})
+	case ColBERT:
+		return pretty(struct {
+			Config     colBERTConfig `json:"config"`
+			Chunks     int           `json:"num_chunks"`
+			Partitions int           `json:"num_partitions"`
+			Embeddings int64         `json:"num_embeddings"`
+			Average    decimal       `json:"avg_doclen"`
+		}{w.config(), len(w.chunks), s.K(), w.tokens, c.AvgDoclen})
 	case NextPlaid:
 		return pretty(struct {
 			NumChunks     int     `json:"num_chunks"`
@@ -121,19 +131,61 @@ func (w *writer) plaidMetadata() []byte {
 	return pretty(c)
 }
 
-func planText(bits, chunks int) []byte {
+// colBERTConfig is what ColBERT needs to know of the settings an index was built with.
+type colBERTConfig struct {
+	Dim   int `json:"dim"`
+	Nbits int `json:"nbits"`
+}
+
+func (w *writer) config() colBERTConfig {
+	return colBERTConfig{w.source.Dim(), w.source.Bits()}
+}
+
+// planText is plan.json.
+func (w *writer) planText() []byte {
+	if w.flavour == ColBERT {
+		return pretty(struct {
+			Config     colBERTConfig `json:"config"`
+			Chunks     int           `json:"num_chunks"`
+			Partitions int           `json:"num_partitions"`
+			Embeddings int64         `json:"num_embeddings_est"`
+			Average    decimal       `json:"avg_doclen_est"`
+		}{w.config(), len(w.chunks), w.source.K(), w.tokens, w.averageLength()})
+	}
 	return append(pretty(struct {
 		Nbits     int `json:"nbits"`
 		NumChunks int `json:"num_chunks"`
-	}{bits, chunks}), '\n')
+	}{w.source.Bits(), len(w.chunks)}), '\n')
 }
 
-func chunkText(c chunk) []byte {
+// chunkMetadata is {i}.metadata.json.
+func (w *writer) chunkMetadata(c chunk) []byte {
+	if w.flavour == ColBERT {
+		return fmt.Appendf(nil, `{"passage_offset": %d, "num_passages": %d, "num_embeddings": %d, "embedding_offset": %d}`,
+			c.first, c.documents, c.tokens, c.token)
+	}
 	return pretty(struct {
 		Offset     int64 `json:"embedding_offset"`
 		Documents  int   `json:"num_documents"`
 		Embeddings int64 `json:"num_embeddings"`
 	}{c.token, c.documents, c.tokens})
+}
+
+// listFiles writes the inverted lists.
+func (w *writer) listFiles() error {
+	documents := w.lists.Documents
+	lengths := make([]int64, len(w.lists.Offsets)-1)
+	for c := range lengths {
+		lengths[c] = w.lists.Offsets[c+1] - w.lists.Offsets[c]
+	}
+	if w.flavour == ColBERT {
+		return w.torch("ivf.pid.pt",
+			torchPart{"i4", []int{len(documents)}, func(b *bufio.Writer) error { return writeInts(b, documents, 4) }},
+			torchPart{"i8", []int{len(lengths)}, func(b *bufio.Writer) error { return writeInts(b, lengths, 8) }})
+	}
+	return errors.Join(
+		w.array("ivf.npy", "i8", []int{len(documents)}, func(b *bufio.Writer) error { return writeInts(b, documents, 8) }),
+		w.array("ivf_lengths.npy", "i4", []int{len(lengths)}, func(b *bufio.Writer) error { return writeInts(b, lengths, 4) }))
 }
 
 // lengthsText is doclens.{i}.json.

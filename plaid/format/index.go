@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"sync/atomic"
 
 	"github.com/likbench/likbench/plaid/codec"
 )
@@ -59,12 +60,15 @@ type Index struct {
 	hasNorms bool
 	segments []segment
 	lists    *lists
-	grouped  []int32 // WARP: where the tokens, in document order, lie
-	starts   []int64 // WARP: first place of each centroid, K+1
+	grouped  []int32  // WARP: where the tokens, in document order, lie
+	starts   []int64  // WARP: first place of each centroid, K+1
+	spare    *segment // merged files beside complete chunk files
 	warnings []error
+	counts   []error // of the warnings, those about numbers that can be counted again
 	damage   []error // of derivable files, when opened to be checked
 	lenient  bool
 	files    []*file
+	closed   atomic.Bool
 }
 
 // chunk is a run of documents that share files.
@@ -153,9 +157,12 @@ func (x *Index) Bytes() int64 {
 	return n
 }
 
-// Close closes the files. Reading afterwards fails with ErrClosed.
+// Close closes the files, once. Reading afterwards fails with ErrClosed.
 func (x *Index) Close() error {
 	var err error
+	if x.closed.Swap(true) {
+		return nil
+	}
 	for _, f := range x.files {
 		err = errors.Join(err, f.f.Close())
 	}
@@ -276,6 +283,12 @@ func (x *Index) ReadLists(dst []int32, c, n int) ([]int32, error) {
 
 func (x *Index) warn(path, text string, args ...any) {
 	x.warnings = append(x.warnings, &Error{File: path, Byte: -1, Element: -1, Err: fmt.Errorf(text, args...)})
+}
+
+// miscounted is a warning about a number that the arrays decide.
+func (x *Index) miscounted(path, text string, args ...any) {
+	x.warn(path, text, args...)
+	x.counts = append(x.counts, x.warnings[len(x.warnings)-1])
 }
 
 // derivable passes an error on, or keeps it where the file can be rebuilt and the index was

@@ -164,6 +164,7 @@ func parseLengths(path string, text []byte, lengths []int64) ([]int64, error) {
 		}
 		lengths = append(lengths, n)
 		if done = at(']'); !done && !at(',') {
+			first++ // it is this element that goes on
 			return nil, wrong("',' or ']'")
 		}
 	}

@@ -57,10 +57,10 @@ func (x *Index) open() error {
 	}
 	x.meta = meta
 	switch {
-	case x.exists("centroids.pt"):
-		return x.openColBERT()
-	case x.exists("codes.compacted.pt"):
+	case x.exists("codes.compacted.pt") || x.exists("sizes.compacted.pt"):
 		return x.openWARP()
+	case x.exists("centroids.pt") || meta.has("config"):
+		return x.openColBERT()
 	}
 	return x.openPlaid()
 }
@@ -193,7 +193,7 @@ func (x *Index) setLists(ids, lengths *tensor) error {
 		if c < x.k {
 			l.offsets[c+1] = sum
 		} else if length > 0 {
-			x.warn(lengths.path, "list of %d documents for centroid %d of %d", length, c, x.k)
+			x.miscounted(lengths.path, "list of %d documents for centroid %d of %d", length, c, x.k)
 			break
 		}
 	}
@@ -211,7 +211,7 @@ func (x *Index) compareCount(o *object, key string, have int64) error {
 		return x.derivable(err)
 	}
 	if n >= 0 && n != have {
-		x.warn(o.path, "%s is %d, the arrays have %d", key, n, have)
+		x.miscounted(o.path, "%s is %d, the arrays have %d", key, n, have)
 	}
 	return nil
 }

@@ -233,6 +233,9 @@ func (x *Index) openMerged(m *manifest, spare bool) (bool, error) {
 		}
 	}
 	if spare {
+		if s.codes != nil || s.residuals != nil || s.norms != nil {
+			x.spare = &s
+		}
 		return false, nil
 	}
 	if s.codes == nil || s.residuals == nil {
@@ -246,7 +249,7 @@ func (x *Index) openMerged(m *manifest, spare bool) (bool, error) {
 	}
 	x.segments, x.hasNorms = []segment{s}, s.norms != nil
 	if err := m.compare(x.chunks); err != nil {
-		x.warn(x.path("merged_codes.manifest.json"), "%v", err)
+		x.miscounted(x.path("merged_codes.manifest.json"), "%v", err)
 	}
 	return true, nil
 }
@@ -313,7 +316,7 @@ func (x *Index) compareCounts() error {
 	want := float64(x.Tokens()) / float64(max(x.Documents(), 1))
 	// Writers add up lengths in float64 or in float32.
 	if parseErr != nil || !(math.Abs(average-want) <= 1e-5*max(want, 1)) {
-		x.warn(x.meta.path, "avg_doclen is %.40s, the arrays have %v", text, want)
+		x.miscounted(x.meta.path, "avg_doclen is %.40s, the arrays have %v", text, want)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"strconv"
 )
 
@@ -100,18 +99,12 @@ func (w *writer) colBERT() error {
 		return torchPart{dtype, shape, func(b *bufio.Writer) error { return w.writeFloats(b, name, dtype, v) }}
 	}
 	average, _ := w.measured()
-	lengths := make([]int64, s.K())
-	for c := range lengths {
-		lengths[c] = w.lists.Offsets[c+1] - w.lists.Offsets[c]
-	}
 	if err := errors.Join(
 		w.torch("centroids.pt", floats("centroids.pt", "f2", []int{s.K(), s.Dim()}, s.Centroids())),
 		w.torch("buckets.pt", floats("buckets.pt", "f4", []int{len(s.Cutoffs())}, s.Cutoffs()),
 			floats("buckets.pt", "f4", []int{len(s.Weights())}, s.Weights())),
 		w.torch("avg_residual.pt", floats("avg_residual.pt", "f4", []int{len(average)}, average)),
-		w.torch("ivf.pid.pt",
-			torchPart{"i4", []int{len(w.lists.Documents)}, func(b *bufio.Writer) error { return writeInts(b, w.lists.Documents, 4) }},
-			torchPart{"i8", []int{len(lengths)}, func(b *bufio.Writer) error { return writeInts(b, lengths, 8) }}),
+		w.listFiles(),
 	); err != nil {
 		return err
 	}
@@ -121,29 +114,10 @@ func (w *writer) colBERT() error {
 			w.text("doclens."+name+".json", w.lengthsText(c)),
 			w.torch(name+".codes.pt", torchPart{"i4", []int{int(c.tokens)}, func(b *bufio.Writer) error { return w.codes(b, c, 4) }}),
 			w.torch(name+".residuals.pt", torchPart{"u1", []int{int(c.tokens), w.row}, func(b *bufio.Writer) error { return w.residuals(b, c) }}),
-			w.text(name+".metadata.json", fmt.Appendf(nil, `{"passage_offset": %d, "num_passages": %d, "num_embeddings": %d, "embedding_offset": %d}`,
-				c.first, c.documents, c.tokens, c.token)),
+			w.text(name+".metadata.json", w.chunkMetadata(c)),
 		); err != nil {
 			return err
 		}
 	}
-	type config struct {
-		Dim   int `json:"dim"`
-		Nbits int `json:"nbits"`
-	}
-	return errors.Join(
-		w.text("plan.json", pretty(struct {
-			Config     config  `json:"config"`
-			Chunks     int     `json:"num_chunks"`
-			Partitions int     `json:"num_partitions"`
-			Embeddings int64   `json:"num_embeddings_est"`
-			Average    decimal `json:"avg_doclen_est"`
-		}{config{s.Dim(), s.Bits()}, len(w.chunks), s.K(), w.tokens, w.averageLength()})),
-		w.text(metadataName, pretty(struct {
-			Config     config  `json:"config"`
-			Chunks     int     `json:"num_chunks"`
-			Partitions int     `json:"num_partitions"`
-			Embeddings int64   `json:"num_embeddings"`
-			Average    decimal `json:"avg_doclen"`
-		}{config{s.Dim(), s.Bits()}, len(w.chunks), s.K(), w.tokens, w.averageLength()})))
+	return errors.Join(w.text("plan.json", w.planText()), w.text(metadataName, w.metadata()))
 }

@@ -170,15 +170,10 @@ func (w *writer) plaid() error {
 			return err
 		}
 	}
-	lengths := make([]int64, w.source.K())
-	for c := range lengths {
-		lengths[c] = w.lists.Offsets[c+1] - w.lists.Offsets[c]
-	}
 	return errors.Join(
-		w.array("ivf.npy", "i8", []int{len(w.lists.Documents)}, func(b *bufio.Writer) error { return writeInts(b, w.lists.Documents, 8) }),
-		w.array("ivf_lengths.npy", "i4", []int{len(lengths)}, func(b *bufio.Writer) error { return writeInts(b, lengths, 4) }),
-		w.text("plan.json", planText(w.source.Bits(), len(w.chunks))),
-		w.text(metadataName, w.plaidMetadata()))
+		w.listFiles(),
+		w.text("plan.json", w.planText()),
+		w.text(metadataName, w.metadata()))
 }
 
 func (w *writer) plaidTables() error {
@@ -253,7 +248,7 @@ func (w *writer) plaidChunk(i int, c chunk) error {
 	name := fmt.Sprint(i)
 	if err := errors.Join(
 		w.text("doclens."+name+".json", w.lengthsText(c)),
-		w.text(name+".metadata.json", chunkText(c)),
+		w.text(name+".metadata.json", w.chunkMetadata(c)),
 	); err != nil || w.flavour == FastPlaid17 {
 		return err
 	}

@@ -1,0 +1,285 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/likbench/likbench/plaid/codec"
+)
+
+// Problem is something wrong with an index.
+type Problem struct {
+	Err        error // an *Error: the file, and the first offending element where there is one
+	Repairable bool  // by Repair, from codes, residuals and document lengths
+}
+
+func (p Problem) String() string {
+	if p.Repairable {
+		return p.Err.Error() + " (repairable)"
+	}
+	return p.Err.Error()
+}
+
+// Report is what Check has found.
+type Report struct {
+	Flavour   Flavour // 0 where no index could be opened
+	Documents int
+	Tokens    int64
+	Problems  []Problem
+	Warnings  []error  // odd, but no problem
+	Leftovers []string // chunk files that belong to no chunk
+}
+
+// Clean reports that nothing is wrong.
+func (r *Report) Clean() bool { return len(r.Problems) == 0 }
+
+// Repairable reports that Repair can mend all that is wrong.
+func (r *Report) Repairable() bool {
+	for _, p := range r.Problems {
+		if !p.Repairable {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Report) add(err error, repairable bool) {
+	if err != nil {
+		r.Problems = append(r.Problems, Problem{err, repairable})
+	}
+}
+
+// Check reads every file of an index in full, and compares what follows from codes,
+// residuals and document lengths with what is stored: codes below K, tables ascending,
+// inverted lists in order with every pair of centroid and document once, norms, counts,
+// merged copies, sums of zip entries. It changes nothing. What is wrong is in the report; an
+// error is one of the system.
+func Check(dir string) (*Report, error) {
+	r, x, err := check(dir)
+	if x != nil {
+		err = errors.Join(err, x.Close())
+	}
+	return r, err
+}
+
+func check(dir string) (*Report, *Index, error) {
+	r := &Report{}
+	x, err := open(dir, true)
+	if err != nil {
+		if e := (*Error)(nil); !errors.As(err, &e) {
+			return r, nil, err
+		}
+		r.add(err, false)
+		return r, nil, nil
+	}
+	r.Flavour, r.Documents, r.Tokens = x.flavour, x.Documents(), x.Tokens()
+	for _, err := range append(x.damage, x.counts...) {
+		r.add(err, true)
+	}
+	for _, w := range x.warnings {
+		if !contains(x.counts, w) {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+	if r.Leftovers, err = x.Leftovers(); err != nil {
+		return r, x, err
+	}
+	x.checkTables(r)
+	if x.checkCodes(r) {
+		x.checkLists(r)
+		x.checkNorms(r)
+	}
+	x.checkSpare(r)
+	return r, x, x.checkSums(r)
+}
+
+func contains(errs []error, err error) bool {
+	for _, e := range errs {
+		if e == err {
+			return true
+		}
+	}
+	return false
+}
+
+// checkTables looks for cut points and weights that descend; a duplicate is legal.
+func (x *Index) checkTables(r *Report) {
+	names := [2]string{"bucket_cutoffs.npy", "bucket_weights.npy"}
+	if x.flavour == ColBERT {
+		names = [2]string{"buckets.pt", "buckets.pt"}
+	}
+	for i, values := range [][]float32{x.cutoffs, x.weights} {
+		for j := 1; j < len(values); j++ {
+			if values[j] < values[j-1] {
+				r.add(corruptAt(x.path(names[i]), int64(j), "%v after %v", values[j], values[j-1]), false)
+				break
+			}
+		}
+	}
+}
+
+// checkCodes reads all codes and residuals, and reports whether they are good to derive from.
+func (x *Index) checkCodes(r *Report) bool {
+	ok := true
+	codes, rows := make([]int32, codeBlock), make([]byte, codeBlock*x.row)
+	for _, s := range x.segments {
+		err := blocks(s.rows, func(from, n int64) error {
+			return errors.Join(x.ReadCodes(codes[:n], s.from+from), x.ReadResiduals(rows[:n*int64(x.row)], s.from+from))
+		})
+		r.add(err, false)
+		ok = ok && err == nil
+	}
+	return ok
+}
+
+// checkLists compares stored lists with those the codes make.
+func (x *Index) checkLists(r *Report) {
+	if x.lists == nil {
+		return
+	}
+	want, err := BuildLists(x)
+	if err != nil {
+		r.add(err, false)
+		return
+	}
+	var have []int32
+	for c := range x.k {
+		if have, err = x.ReadLists(have[:0], c, 1); err != nil {
+			r.add(err, true)
+			return
+		}
+		list := want.Documents[want.Offsets[c]:want.Offsets[c+1]]
+		for i := range max(len(list), len(have)) {
+			at := x.lists.offsets[c] + int64(i)
+			switch {
+			case i >= len(list) || i < len(have) && have[i] < list[i]:
+				r.add(corruptAt(x.lists.ids.path, at, "document %d in the list of centroid %d owns no token of it", have[i], c), true)
+				return
+			case i >= len(have) || have[i] > list[i]:
+				r.add(corruptAt(x.lists.ids.path, at, "document %d is missing in the list of centroid %d", list[i], c), true)
+				return
+			}
+		}
+	}
+}
+
+// checkNorms compares stored inverse norms with the vectors. Both are float32 sums of d
+// squares, in whatever order, a root and a quotient.
+func (x *Index) checkNorms(r *Report) {
+	if !x.hasNorms {
+		return
+	}
+	d, err := x.Decoder()
+	if err != nil {
+		r.add(err, false)
+		return
+	}
+	limit := float64(x.dim+4) * 0x1p-24
+	codes, norms, row, v := make([]int32, 1), make([]float32, 1), make([]byte, x.row), make([]float32, x.dim)
+	for _, s := range x.segments {
+		for i := range s.rows {
+			if err := x.ReadInvNorms(norms, s.from+i); err != nil {
+				r.add(err, true)
+				break
+			}
+			if err := errors.Join(x.ReadCodes(codes, s.from+i), x.ReadResiduals(row, s.from+i)); err != nil {
+				r.add(err, false)
+				return
+			}
+			want, err := d.InvNorm(v, int64(codes[0]), row)
+			if err != nil {
+				r.add(err, false)
+				return
+			}
+			if math.Abs(float64(norms[0])-float64(want)) > limit*float64(want) {
+				r.add(corruptAt(s.norms.path, i, "inverse norm %v of a vector with %v", norms[0], want), true)
+				break
+			}
+		}
+	}
+}
+
+// checkSpare compares merged files with the chunk files they are a copy of.
+func (x *Index) checkSpare(r *Report) {
+	if x.spare == nil {
+		return
+	}
+	for _, part := range []struct {
+		copy  *tensor
+		chunk func(s *segment) *tensor
+		width int64
+	}{
+		{x.spare.codes, func(s *segment) *tensor { return s.codes }, 8},
+		{x.spare.residuals, func(s *segment) *tensor { return s.residuals }, int64(x.row)},
+		{x.spare.norms, func(s *segment) *tensor { return s.norms }, 4},
+	} {
+		if part.copy == nil {
+			continue
+		}
+		if part.copy.rows() < x.Tokens() || len(part.copy.shape) == 2 && part.copy.shape[1] != x.row {
+			r.add(corrupt(part.copy.path, "shape %v for %d tokens", part.copy.shape, x.Tokens()), true)
+			continue
+		}
+		for i := range x.segments {
+			chunk := part.chunk(&x.segments[i])
+			if chunk == nil || chunk.item() != part.copy.item() {
+				continue
+			}
+			if err := sameBytes(part.copy, chunk, x.segments[i].from, x.segments[i].rows, part.width); err != nil {
+				r.add(err, true)
+				break
+			}
+		}
+	}
+}
+
+// sameBytes compares rows of width bytes: those of chunk with those of copy from from on.
+func sameBytes(copy, chunk *tensor, from, rows, width int64) error {
+	a, b := make([]byte, codeBlock*width), make([]byte, codeBlock*width)
+	return blocks(rows, func(at, n int64) error {
+		if err := errors.Join(copy.readAt(a[:n*width], copy.at+(from+at)*width), chunk.readAt(b[:n*width], chunk.at+at*width)); err != nil {
+			return err
+		}
+		for i := int64(0); i < n; i++ {
+			if !bytes.Equal(a[i*width:(i+1)*width], b[i*width:(i+1)*width]) {
+				return corruptAt(copy.path, from+at+i, "differs from %s", chunk.path)
+			}
+		}
+		return nil
+	})
+}
+
+// checkSums reads zip entries against their sums.
+func (x *Index) checkSums(r *Report) error {
+	for _, f := range x.files {
+		if !strings.HasSuffix(f.path, ".pt") {
+			continue
+		}
+		t, err := torchOf(f)
+		if err != nil {
+			r.add(fail(f.path, err), false)
+			continue
+		}
+		if err := t.verify(); err != nil {
+			r.add(err, strings.HasSuffix(f.path, "ivf.pid.pt"))
+		}
+	}
+	return nil
+}
+
+// table is the index's table of buckets.
+func (x *Index) table() codec.Table {
+	return codec.Table{Bits: x.bits, Cutoffs: x.cutoffs, Weights: x.weights}
+}
+
+// Table returns the cut points and weights as one; the slices are shared.
+func (x *Index) Table() (*codec.Table, error) {
+	t := x.table()
+	if x.cutoffs == nil {
+		return nil, fmt.Errorf("format: %s: cutoffs: %w", x.dir, ErrMissing)
+	}
+	return &t, t.Check()
+}
