@@ -30,11 +30,10 @@ struct Ragged {
     if (n > 0) prefetchLine(off + p);
   }
 
-  // The search keeps the order of values even where offsets decrease, so every document still has one taker.
-  //
   // firstAtLeast2 finds, for two values at once, the lowest i of [0, n] with at(i) >= value (n if none) and
   // at(i) itself; end is at(n). All lanes call it; each round divides the range by 32. The two searches share
-  // a round's latency.
+  // a round's latency. Where offsets decrease the answers still have the order of the values, so that what is cut
+  // by them has one taker.
   __device__ __forceinline__ void firstAtLeast2(int v0, int v1, int end, int* i0, int* t0, int* i1, int* t1) const {
     const int lane = threadIdx.x % kLanes;
     int lo[2] = {0, 0}, hi[2] = {n, n}, at_hi[2] = {end, end};
@@ -45,7 +44,7 @@ struct Ragged {
       for (int k = 0; k < 2; k++) {
         step[k] = (hi[k] - lo[k] + kLanes - 1) / kLanes;
         int p = lo[k] + step[k] * (lane + 1) - 1;
-        probe[k] = at(min(p, hi[k])); // hi may be n, which has an entry
+        probe[k] = at(min(max(p, 0), hi[k])); // hi may be n, which has an entry
       }
 #pragma unroll
       for (int k = 0; k < 2; k++) {
