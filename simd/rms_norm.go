@@ -122,6 +122,7 @@ func rmsForward(u *rowUnit, t *Task, a *kernels.RMSNormArgs) {
 			l.untail(1, step(py, e, o), e, rest)
 		}
 	}
+	u.drain(nt)
 }
 
 // rmsBackwardRows is how many rows make a tile: they share one row of partial sums of DW, so
@@ -190,7 +191,7 @@ func rmsBackward(u *rowUnit, t *Task, a *kernels.RMSNormBackwardArgs, tile, lo, 
 		raceRead(unsafe.Pointer(px), bytes)
 		raceWrite(unsafe.Pointer(pd), bytes)
 		r := cleanNaN(rstd[i])
-		dot := u.rmsDots(l, py, px, w, part, e, n, round, r)
+		dot := u.rmsDots(l, py, px, w, part, e, n, round, r, ahead)
 		c := float32(float64(r) * float64(r) * float64(r) / float64(n) * dot)
 		g, rest := n/rowGroup, n%rowGroup
 		if rest == 0 {
@@ -204,15 +205,16 @@ func rmsBackward(u *rowUnit, t *Task, a *kernels.RMSNormBackwardArgs, tile, lo, 
 		u.rmsGrad[e](ty, tx, &words(w, g)[0], l.out(2), 1, r, c, 0, 0)
 		l.untail(2, step(pd, e, o), e, rest)
 	}
+	u.drain(nt)
 }
 
 // rmsDots is the sum of dy·w·x; with part it also adds dy·(x·r) to it.
-func (u *rowUnit) rmsDots(l *rowLocal, dy, x *byte, w, part *float32, t, n, round int, r float32) float64 {
-	run := func(dy, x *byte, w, part *float32, groups int) {
+func (u *rowUnit) rmsDots(l *rowLocal, dy, x *byte, w, part *float32, t, n, round int, r float32, ahead int) float64 {
+	run := func(dy, x *byte, w, part *float32, groups, ahead int) {
 		if part == nil {
-			u.rmsDot[t](dy, x, w, groups, &l.lanes[0])
+			u.rmsDot[t](dy, x, w, groups, &l.lanes[0], ahead)
 		} else {
-			u.rmsDotWeight[round][t](dy, x, w, part, groups, &l.lanes[0], r)
+			u.rmsDotWeight[round][t](dy, x, w, part, groups, &l.lanes[0], r, ahead)
 		}
 	}
 	l.lanes = [rowGroup]float32{}
@@ -226,12 +228,12 @@ func (u *rowUnit) rmsDots(l *rowLocal, dy, x *byte, w, part *float32, t, n, roun
 			}
 			return (*float32)(unsafe.Add(unsafe.Pointer(p), 4*i))
 		}
-		run(step(dy, t, o), step(x, t, o), at(w, o), at(part, o), g)
+		run(step(dy, t, o), step(x, t, o), at(w, o), at(part, o), g, ahead)
 		if rest > 0 {
 			o := o + g*rowGroup
 			ty := l.tail(0, step(dy, t, o), t, rest, rowZero)
 			tx := l.tail(1, step(x, t, o), t, rest, rowZero)
-			run(ty, tx, at(w, o), at(part, o), 1)
+			run(ty, tx, at(w, o), at(part, o), 1, 0)
 		}
 		sum += l.fold()
 	}

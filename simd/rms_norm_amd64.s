@@ -22,14 +22,15 @@ DATA highAVX2<>+56(SB)/4, $0xffff0000
 DATA highAVX2<>+60(SB)/4, $0xffff0000
 GLOBL highAVX2<>(SB), RODATA|NOPTR, $64
 
-// func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
-// Requires: AVX, FMA3
-TEXT ·rmsDotF32AVX2(SB), $0-40
+// func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rmsDotF32AVX2(SB), $0-48
 	MOVQ    dy+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    w+16(FP), DX
 	MOVQ    groups+24(FP), BX
 	MOVQ    lanes+32(FP), SI
+	MOVQ    ahead+40(FP), DI
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMOVUPS 64(SI), Y2
@@ -38,6 +39,8 @@ TEXT ·rmsDotF32AVX2(SB), $0-40
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(DI*1)
+	PREFETCHT1  64(AX)(DI*1)
 	VMOVUPS     (AX), Y4
 	VMOVUPS     32(AX), Y5
 	VMOVUPS     (CX), Y6
@@ -86,10 +89,8 @@ TEXT ·rmsGradF32AVX2(SB), $0-64
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   64(AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
-	PREFETCHT0   64(CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (AX), Y2
 	VMOVUPS      32(AX), Y3
 	VMOVUPS      (CX), Y4
@@ -130,10 +131,8 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   64(AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
-	PREFETCHT0   64(CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (AX), Y2
 	VMOVUPS      32(AX), Y3
 	VMOVUPS      (CX), Y4
@@ -166,7 +165,6 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -186,8 +184,8 @@ TEXT ·rmsScaleF32AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
+	PREFETCHT1 64(AX)(SI*1)
 	VMOVUPS    (AX), Y1
 	VMOVUPS    32(AX), Y2
 	VMULPS     Y0, Y1, Y1
@@ -219,8 +217,8 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
+	PREFETCHT1 64(AX)(SI*1)
 	VMOVUPS    (AX), Y1
 	VMOVUPS    32(AX), Y2
 	VMULPS     Y0, Y1, Y1
@@ -244,13 +242,12 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, FMA3
-TEXT ·rmsDotWeightF32AVX2(SB), $0-52
+// func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rmsDotWeightF32AVX2(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -258,6 +255,7 @@ TEXT ·rmsDotWeightF32AVX2(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Y0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y2
 	VMOVUPS      64(DI), Y3
@@ -266,6 +264,8 @@ TEXT ·rmsDotWeightF32AVX2(SB), $0-52
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
+	PREFETCHT1  64(AX)(R8*1)
 	VMOVUPS     (AX), Y5
 	VMOVUPS     32(AX), Y6
 	VMOVUPS     (CX), Y7
@@ -313,14 +313,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·rmsDotBF16AVX2(SB), $0-40
+// func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsDotBF16AVX2(SB), $0-48
 	MOVQ    dy+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    w+16(FP), DX
 	MOVQ    groups+24(FP), BX
 	MOVQ    lanes+32(FP), SI
+	MOVQ    ahead+40(FP), DI
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMOVUPS 64(SI), Y2
@@ -329,6 +330,7 @@ TEXT ·rmsDotBF16AVX2(SB), $0-40
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(DI*1)
 	VMOVUPS     (AX), Y4
 	VPAND       highAVX2<>+0(SB), Y4, Y5
 	VPSLLD      $0x10, Y4, Y4
@@ -390,8 +392,7 @@ TEXT ·rmsGradBF16AVX2(SB), $0-64
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (AX), Y4
 	VPAND        highAVX2<>+0(SB), Y4, Y5
 	VPSLLD       $0x10, Y4, Y4
@@ -454,8 +455,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (AX), Y4
 	VPAND        highAVX2<>+0(SB), Y4, Y5
 	VPSLLD       $0x10, Y4, Y4
@@ -510,7 +510,6 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -539,7 +538,7 @@ TEXT ·rmsScaleBF16AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
@@ -591,7 +590,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
@@ -635,13 +634,12 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·rmsDotWeightBF16AVX2(SB), $0-52
+// func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsDotWeightBF16AVX2(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -649,6 +647,7 @@ TEXT ·rmsDotWeightBF16AVX2(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Y0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y2
 	VMOVUPS      64(DI), Y3
@@ -657,6 +656,7 @@ TEXT ·rmsDotWeightBF16AVX2(SB), $0-52
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VMOVUPS     (AX), Y5
 	VPAND       highAVX2<>+0(SB), Y5, Y6
 	VPSLLD      $0x10, Y5, Y5
@@ -733,7 +733,7 @@ TEXT ·rmsScaleRoundBF16AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Y4
 	VPAND      highAVX2<>+0(SB), Y4, Y5
 	VPSLLD     $0x10, Y4, Y4
@@ -805,7 +805,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Y4
 	VPAND      highAVX2<>+0(SB), Y4, Y5
 	VPSLLD     $0x10, Y4, Y4
@@ -869,13 +869,12 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·rmsDotWeightRoundBF16AVX2(SB), $0-52
+// func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsDotWeightRoundBF16AVX2(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -883,23 +882,25 @@ TEXT ·rmsDotWeightRoundBF16AVX2(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Y0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y2
 	VMOVUPS      64(DI), Y3
 	VMOVUPS      96(DI), Y4
-	MOVL         $0x00000001, R8
-	VMOVD        R8, X5
+	MOVL         $0x00000001, R9
+	VMOVD        R9, X5
 	VPBROADCASTD X5, Y5
-	MOVL         $0x00007fff, R8
-	VMOVD        R8, X6
+	MOVL         $0x00007fff, R9
+	VMOVD        R9, X6
 	VPBROADCASTD X6, Y6
-	MOVL         $0xffff0000, R8
-	VMOVD        R8, X7
+	MOVL         $0xffff0000, R9
+	VMOVD        R9, X7
 	VPBROADCASTD X7, Y7
 	TESTQ        SI, SI
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VMOVUPS     (AX), Y8
 	VPAND       highAVX2<>+0(SB), Y8, Y9
 	VPSLLD      $0x10, Y8, Y8
@@ -971,14 +972,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
-// Requires: AVX, F16C, FMA3
-TEXT ·rmsDotF16AVX2(SB), $0-40
+// func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·rmsDotF16AVX2(SB), $0-48
 	MOVQ    dy+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    w+16(FP), DX
 	MOVQ    groups+24(FP), BX
 	MOVQ    lanes+32(FP), SI
+	MOVQ    ahead+40(FP), DI
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMOVUPS 64(SI), Y2
@@ -987,6 +989,7 @@ TEXT ·rmsDotF16AVX2(SB), $0-40
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(DI*1)
 	VCVTPH2PS   (AX), Y4
 	VCVTPH2PS   16(AX), Y5
 	VCVTPH2PS   (CX), Y6
@@ -1035,8 +1038,7 @@ TEXT ·rmsGradF16AVX2(SB), $0-64
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VCVTPH2PS    (AX), Y2
 	VCVTPH2PS    16(AX), Y3
 	VCVTPH2PS    (CX), Y4
@@ -1081,8 +1083,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VCVTPH2PS    (AX), Y2
 	VCVTPH2PS    16(AX), Y3
 	VCVTPH2PS    (CX), Y4
@@ -1119,7 +1120,6 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1139,7 +1139,7 @@ TEXT ·rmsScaleF16AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0  (AX)(SI*1)
+	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
 	VMULPS      Y0, Y1, Y1
@@ -1175,7 +1175,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0  (AX)(SI*1)
+	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
 	VMULPS      Y0, Y1, Y1
@@ -1203,13 +1203,12 @@ aroundloop:
 	JNE         aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, F16C, FMA3
-TEXT ·rmsDotWeightF16AVX2(SB), $0-52
+// func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·rmsDotWeightF16AVX2(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -1217,6 +1216,7 @@ TEXT ·rmsDotWeightF16AVX2(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Y0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y2
 	VMOVUPS      64(DI), Y3
@@ -1225,6 +1225,7 @@ TEXT ·rmsDotWeightF16AVX2(SB), $0-52
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VCVTPH2PS   (AX), Y5
 	VCVTPH2PS   16(AX), Y6
 	VCVTPH2PS   (CX), Y7
@@ -1288,7 +1289,7 @@ TEXT ·rmsScaleRoundF16AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0  (AX)(SI*1)
+	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
 	VMULPS      Y0, Y1, Y1
@@ -1332,7 +1333,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0  (AX)(SI*1)
+	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
 	VMULPS      Y0, Y1, Y1
@@ -1368,13 +1369,12 @@ aroundloop:
 	JNE         aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, F16C, FMA3
-TEXT ·rmsDotWeightRoundF16AVX2(SB), $0-52
+// func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·rmsDotWeightRoundF16AVX2(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -1382,6 +1382,7 @@ TEXT ·rmsDotWeightRoundF16AVX2(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Y0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y2
 	VMOVUPS      64(DI), Y3
@@ -1390,6 +1391,7 @@ TEXT ·rmsDotWeightRoundF16AVX2(SB), $0-52
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VCVTPH2PS   (AX), Y5
 	VCVTPH2PS   16(AX), Y6
 	VCVTPH2PS   (CX), Y7
@@ -1463,20 +1465,23 @@ DATA highAVX512<>+56(SB)/4, $0xffff0000
 DATA highAVX512<>+60(SB)/4, $0xffff0000
 GLOBL highAVX512<>(SB), RODATA|NOPTR, $64
 
-// func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotF32AVX512(SB), $0-40
+// func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotF32AVX512(SB), $0-48
 	MOVQ    dy+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    w+16(FP), DX
 	MOVQ    groups+24(FP), BX
 	MOVQ    lanes+32(FP), SI
+	MOVQ    ahead+40(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	TESTQ   BX, BX
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(DI*1)
+	PREFETCHT1  64(AX)(DI*1)
 	VMOVUPS     (AX), Z2
 	VMOVUPS     64(AX), Z3
 	VMOVUPS     (CX), Z4
@@ -1515,10 +1520,8 @@ TEXT ·rmsGradF32AVX512(SB), $0-64
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   64(AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
-	PREFETCHT0   64(CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (AX), Z2
 	VMOVUPS      64(AX), Z3
 	VMOVUPS      (CX), Z4
@@ -1547,10 +1550,8 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   64(AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
-	PREFETCHT0   64(CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (AX), Z2
 	VMOVUPS      64(AX), Z3
 	VMOVUPS      (CX), Z4
@@ -1571,7 +1572,6 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1591,8 +1591,8 @@ TEXT ·rmsScaleF32AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
+	PREFETCHT1 64(AX)(SI*1)
 	VMOVUPS    (AX), Z1
 	VMOVUPS    64(AX), Z2
 	VMULPS     Z0, Z1, Z1
@@ -1616,8 +1616,8 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
+	PREFETCHT1 64(AX)(SI*1)
 	VMOVUPS    (AX), Z1
 	VMOVUPS    64(AX), Z2
 	VMULPS     Z0, Z1, Z1
@@ -1633,13 +1633,12 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotWeightF32AVX512(SB), $0-52
+// func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotWeightF32AVX512(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -1647,12 +1646,15 @@ TEXT ·rmsDotWeightF32AVX512(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Z0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Z1
 	VMOVUPS      64(DI), Z2
 	TESTQ        SI, SI
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
+	PREFETCHT1  64(AX)(R8*1)
 	VMOVUPS     (AX), Z3
 	VMOVUPS     64(AX), Z4
 	VMOVUPS     (CX), Z5
@@ -1682,20 +1684,22 @@ done:
 	VZEROUPPER
 	RET
 
-// func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotBF16AVX512(SB), $0-40
+// func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotBF16AVX512(SB), $0-48
 	MOVQ    dy+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    w+16(FP), DX
 	MOVQ    groups+24(FP), BX
 	MOVQ    lanes+32(FP), SI
+	MOVQ    ahead+40(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	TESTQ   BX, BX
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(DI*1)
 	VMOVUPS     (AX), Z2
 	VPANDD      highAVX512<>+0(SB), Z2, Z3
 	VPSLLD      $0x10, Z2, Z2
@@ -1745,8 +1749,7 @@ TEXT ·rmsGradBF16AVX512(SB), $0-64
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (AX), Z5
 	VPANDD       highAVX512<>+0(SB), Z5, Z6
 	VPSLLD       $0x10, Z5, Z5
@@ -1786,8 +1789,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (AX), Z5
 	VPANDD       highAVX512<>+0(SB), Z5, Z6
 	VPSLLD       $0x10, Z5, Z5
@@ -1819,7 +1821,6 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1848,7 +1849,7 @@ TEXT ·rmsScaleBF16AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Z4
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
@@ -1882,7 +1883,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Z4
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
@@ -1908,13 +1909,12 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotWeightBF16AVX512(SB), $0-52
+// func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotWeightBF16AVX512(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -1922,12 +1922,14 @@ TEXT ·rmsDotWeightBF16AVX512(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Z0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Z1
 	VMOVUPS      64(DI), Z2
 	TESTQ        SI, SI
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VMOVUPS     (AX), Z3
 	VPANDD      highAVX512<>+0(SB), Z3, Z4
 	VPSLLD      $0x10, Z3, Z3
@@ -1984,7 +1986,7 @@ TEXT ·rmsScaleRoundBF16AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Z4
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
@@ -2028,7 +2030,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
+	PREFETCHT1 (AX)(SI*1)
 	VMOVUPS    (AX), Z4
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
@@ -2064,13 +2066,12 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotWeightRoundBF16AVX512(SB), $0-52
+// func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotWeightRoundBF16AVX512(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -2078,21 +2079,23 @@ TEXT ·rmsDotWeightRoundBF16AVX512(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Z0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Z1
 	VMOVUPS      64(DI), Z2
-	MOVL         $0x00000001, R8
-	VMOVD        R8, X3
+	MOVL         $0x00000001, R9
+	VMOVD        R9, X3
 	VPBROADCASTD X3, Z3
-	MOVL         $0x00007fff, R8
-	VMOVD        R8, X4
+	MOVL         $0x00007fff, R9
+	VMOVD        R9, X4
 	VPBROADCASTD X4, Z4
-	MOVL         $0xffff0000, R8
-	VMOVD        R8, X5
+	MOVL         $0xffff0000, R9
+	VMOVD        R9, X5
 	VPBROADCASTD X5, Z5
 	TESTQ        SI, SI
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VMOVUPS     (AX), Z6
 	VPANDD      highAVX512<>+0(SB), Z6, Z7
 	VPSLLD      $0x10, Z6, Z6
@@ -2134,20 +2137,22 @@ done:
 	VZEROUPPER
 	RET
 
-// func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotF16AVX512(SB), $0-40
+// func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotF16AVX512(SB), $0-48
 	MOVQ    dy+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    w+16(FP), DX
 	MOVQ    groups+24(FP), BX
 	MOVQ    lanes+32(FP), SI
+	MOVQ    ahead+40(FP), DI
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	TESTQ   BX, BX
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(DI*1)
 	VCVTPH2PS   (AX), Z2
 	VCVTPH2PS   32(AX), Z3
 	VCVTPH2PS   (CX), Z4
@@ -2186,8 +2191,7 @@ TEXT ·rmsGradF16AVX512(SB), $0-64
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VCVTPH2PS    (AX), Z2
 	VCVTPH2PS    32(AX), Z3
 	VCVTPH2PS    (CX), Z4
@@ -2218,8 +2222,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(DI*1)
-	PREFETCHT0   (CX)(DI*1)
+	PREFETCHT1   (CX)(DI*1)
 	VCVTPH2PS    (AX), Z2
 	VCVTPH2PS    32(AX), Z3
 	VCVTPH2PS    (CX), Z4
@@ -2242,7 +2245,6 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2262,7 +2264,7 @@ TEXT ·rmsScaleF16AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
@@ -2288,7 +2290,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
@@ -2306,13 +2308,12 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotWeightF16AVX512(SB), $0-52
+// func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotWeightF16AVX512(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -2320,12 +2321,14 @@ TEXT ·rmsDotWeightF16AVX512(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Z0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Z1
 	VMOVUPS      64(DI), Z2
 	TESTQ        SI, SI
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VCVTPH2PS   (AX), Z3
 	VCVTPH2PS   32(AX), Z4
 	VCVTPH2PS   (CX), Z5
@@ -2371,7 +2374,7 @@ TEXT ·rmsScaleRoundF16AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
@@ -2401,7 +2404,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
@@ -2423,13 +2426,12 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
-// func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
-// Requires: AVX, AVX512F
-TEXT ·rmsDotWeightRoundF16AVX512(SB), $0-52
+// func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsDotWeightRoundF16AVX512(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
@@ -2437,12 +2439,14 @@ TEXT ·rmsDotWeightRoundF16AVX512(SB), $0-52
 	MOVQ         groups+32(FP), SI
 	MOVQ         lanes+40(FP), DI
 	VBROADCASTSS r+48(FP), Z0
+	MOVQ         ahead+56(FP), R8
 	VMOVUPS      (DI), Z1
 	VMOVUPS      64(DI), Z2
 	TESTQ        SI, SI
 	JE           done
 
 loop:
+	PREFETCHT1  (AX)(R8*1)
 	VCVTPH2PS   (AX), Z3
 	VCVTPH2PS   32(AX), Z4
 	VCVTPH2PS   (CX), Z5

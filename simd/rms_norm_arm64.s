@@ -32,19 +32,23 @@
 	VADD V29.S4, V4.S4, V4.S4; \
 	VADD V4.S4, V3.S4, V3.S4
 
-// func rmsDotF32NEON(dy, x *byte, w *float32, groups int, lanes *float32)
-TEXT ·rmsDotF32NEON(SB), NOSPLIT, $0-40
+// func rmsDotF32NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
+TEXT ·rmsDotF32NEON(SB), NOSPLIT, $0-48
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD groups+24(FP), R3
 	MOVD lanes+32(FP), R4
+	MOVD ahead+40(FP), R5
 	VLD1.P 64(R4), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R4), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R4
 	CBZ R3, done
 
 loop:
+	ADD R5, R0, R10
+	PRFM (R10), PLDL2KEEP
+	PRFM 64(R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	FMOVQ 0(R1), F2
@@ -111,12 +115,9 @@ TEXT ·rmsGradF32NEON(SB), NOSPLIT, $0-64
 	CBZ R4, done
 
 loop:
-	ADD R5, R0, R10
-	PRFM (R10), PLDL1KEEP
-	PRFM 64(R10), PLDL1KEEP
 	ADD R5, R1, R10
-	PRFM (R10), PLDL1KEEP
-	PRFM 64(R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
+	PRFM 64(R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	FMOVQ 0(R1), F2
@@ -196,8 +197,8 @@ TEXT ·rmsScaleF32NEON(SB), NOSPLIT, $0-56
 
 loop:
 	ADD R4, R0, R10
-	PRFM (R10), PLDL1KEEP
-	PRFM 64(R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
+	PRFM 64(R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
@@ -247,14 +248,15 @@ loop:
 done:
 	RET
 
-// func rmsDotWeightF32NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
-TEXT ·rmsDotWeightF32NEON(SB), NOSPLIT, $0-52
+// func rmsDotWeightF32NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
+TEXT ·rmsDotWeightF32NEON(SB), NOSPLIT, $0-64
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD part+24(FP), R3
 	MOVD groups+32(FP), R4
 	MOVD lanes+40(FP), R5
+	MOVD ahead+56(FP), R6
 	FMOVS r+48(FP), F24
 	VDUP V24.S[0], V24.S4
 	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
@@ -263,6 +265,9 @@ TEXT ·rmsDotWeightF32NEON(SB), NOSPLIT, $0-52
 	CBZ R4, done
 
 loop:
+	ADD R6, R0, R10
+	PRFM (R10), PLDL2KEEP
+	PRFM 64(R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	FMOVQ 0(R1), F2
@@ -347,13 +352,14 @@ done:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
 	RET
 
-// func rmsDotBF16NEON(dy, x *byte, w *float32, groups int, lanes *float32)
-TEXT ·rmsDotBF16NEON(SB), NOSPLIT, $0-40
+// func rmsDotBF16NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
+TEXT ·rmsDotBF16NEON(SB), NOSPLIT, $0-48
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD groups+24(FP), R3
 	MOVD lanes+32(FP), R4
+	MOVD ahead+40(FP), R5
 	MOVD $0xffff0000, R9 // a bf16 is the upper half
 	VDUP R9, V31.S4
 	VLD1.P 64(R4), [V16.S4, V17.S4, V18.S4, V19.S4]
@@ -362,6 +368,8 @@ TEXT ·rmsDotBF16NEON(SB), NOSPLIT, $0-40
 	CBZ R3, done
 
 loop:
+	ADD R5, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -442,10 +450,8 @@ TEXT ·rmsGradBF16NEON(SB), NOSPLIT, $0-64
 	CBZ R4, done
 
 loop:
-	ADD R5, R0, R10
-	PRFM (R10), PLDL1KEEP
 	ADD R5, R1, R10
-	PRFM (R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -547,7 +553,7 @@ TEXT ·rmsScaleBF16NEON(SB), NOSPLIT, $0-56
 
 loop:
 	ADD R4, R0, R10
-	PRFM (R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -609,14 +615,15 @@ loop:
 done:
 	RET
 
-// func rmsDotWeightBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
-TEXT ·rmsDotWeightBF16NEON(SB), NOSPLIT, $0-52
+// func rmsDotWeightBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
+TEXT ·rmsDotWeightBF16NEON(SB), NOSPLIT, $0-64
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD part+24(FP), R3
 	MOVD groups+32(FP), R4
 	MOVD lanes+40(FP), R5
+	MOVD ahead+56(FP), R6
 	FMOVS r+48(FP), F24
 	VDUP V24.S[0], V24.S4
 	MOVD $0xffff0000, R9 // a bf16 is the upper half
@@ -627,6 +634,8 @@ TEXT ·rmsDotWeightBF16NEON(SB), NOSPLIT, $0-52
 	CBZ R4, done
 
 loop:
+	ADD R6, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -738,7 +747,7 @@ TEXT ·rmsScaleRoundBF16NEON(SB), NOSPLIT, $0-56
 
 loop:
 	ADD R4, R0, R10
-	PRFM (R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -816,14 +825,15 @@ loop:
 done:
 	RET
 
-// func rmsDotWeightRoundBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
-TEXT ·rmsDotWeightRoundBF16NEON(SB), NOSPLIT, $0-52
+// func rmsDotWeightRoundBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
+TEXT ·rmsDotWeightRoundBF16NEON(SB), NOSPLIT, $0-64
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD part+24(FP), R3
 	MOVD groups+32(FP), R4
 	MOVD lanes+40(FP), R5
+	MOVD ahead+56(FP), R6
 	FMOVS r+48(FP), F24
 	VDUP V24.S[0], V24.S4
 	MOVD $0xffff0000, R9 // a bf16 is the upper half
@@ -838,6 +848,8 @@ TEXT ·rmsDotWeightRoundBF16NEON(SB), NOSPLIT, $0-52
 	CBZ R4, done
 
 loop:
+	ADD R6, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -946,19 +958,22 @@ done:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
 	RET
 
-// func rmsDotF16NEON(dy, x *byte, w *float32, groups int, lanes *float32)
-TEXT ·rmsDotF16NEON(SB), NOSPLIT, $0-40
+// func rmsDotF16NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
+TEXT ·rmsDotF16NEON(SB), NOSPLIT, $0-48
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD groups+24(FP), R3
 	MOVD lanes+32(FP), R4
+	MOVD ahead+40(FP), R5
 	VLD1.P 64(R4), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R4), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R4
 	CBZ R3, done
 
 loop:
+	ADD R5, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1033,10 +1048,8 @@ TEXT ·rmsGradF16NEON(SB), NOSPLIT, $0-64
 	CBZ R4, done
 
 loop:
-	ADD R5, R0, R10
-	PRFM (R10), PLDL1KEEP
 	ADD R5, R1, R10
-	PRFM (R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1128,7 +1141,7 @@ TEXT ·rmsScaleF16NEON(SB), NOSPLIT, $0-56
 
 loop:
 	ADD R4, R0, R10
-	PRFM (R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1186,14 +1199,15 @@ loop:
 done:
 	RET
 
-// func rmsDotWeightF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
-TEXT ·rmsDotWeightF16NEON(SB), NOSPLIT, $0-52
+// func rmsDotWeightF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
+TEXT ·rmsDotWeightF16NEON(SB), NOSPLIT, $0-64
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD part+24(FP), R3
 	MOVD groups+32(FP), R4
 	MOVD lanes+40(FP), R5
+	MOVD ahead+56(FP), R6
 	FMOVS r+48(FP), F24
 	VDUP V24.S[0], V24.S4
 	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
@@ -1202,6 +1216,8 @@ TEXT ·rmsDotWeightF16NEON(SB), NOSPLIT, $0-52
 	CBZ R4, done
 
 loop:
+	ADD R6, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1307,7 +1323,7 @@ TEXT ·rmsScaleRoundF16NEON(SB), NOSPLIT, $0-56
 
 loop:
 	ADD R4, R0, R10
-	PRFM (R10), PLDL1KEEP
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1381,14 +1397,15 @@ loop:
 done:
 	RET
 
-// func rmsDotWeightRoundF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
-TEXT ·rmsDotWeightRoundF16NEON(SB), NOSPLIT, $0-52
+// func rmsDotWeightRoundF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
+TEXT ·rmsDotWeightRoundF16NEON(SB), NOSPLIT, $0-64
 	MOVD dy+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD part+24(FP), R3
 	MOVD groups+32(FP), R4
 	MOVD lanes+40(FP), R5
+	MOVD ahead+56(FP), R6
 	FMOVS r+48(FP), F24
 	VDUP V24.S[0], V24.S4
 	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
@@ -1397,6 +1414,8 @@ TEXT ·rmsDotWeightRoundF16NEON(SB), NOSPLIT, $0-52
 	CBZ R4, done
 
 loop:
+	ADD R6, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h

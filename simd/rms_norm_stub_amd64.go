@@ -4,10 +4,10 @@
 
 package simd
 
-// rmsDotF32AVX2 adds dy*w*x to their lanes, w in places.
+// rmsDotF32AVX2 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
 // nt not 0 bypasses the cache.
 //
@@ -19,15 +19,15 @@ func rmsGradF32AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float
 //go:noescape
 func rmsScaleF32AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF32AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotBF16AVX2 adds dy*w*x to their lanes, w in places.
+// rmsDotBF16AVX2 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
 // nt not 0 bypasses the cache.
 //
@@ -39,25 +39,25 @@ func rmsGradBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r floa
 //go:noescape
 func rmsScaleBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightBF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
 // rmsScaleRoundBF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundBF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF16AVX2 adds dy*w*x to their lanes, w in places.
+// rmsDotF16AVX2 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
 // nt not 0 bypasses the cache.
 //
@@ -69,25 +69,25 @@ func rmsGradF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float
 //go:noescape
 func rmsScaleF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
 // rmsScaleRoundF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundF16AVX2 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF32AVX512 adds dy*w*x to their lanes, w in places.
+// rmsDotF32AVX512 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
 // nt not 0 bypasses the cache.
 //
@@ -99,15 +99,15 @@ func rmsGradF32AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r flo
 //go:noescape
 func rmsScaleF32AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF32AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotBF16AVX512 adds dy*w*x to their lanes, w in places.
+// rmsDotBF16AVX512 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
 // nt not 0 bypasses the cache.
 //
@@ -119,25 +119,25 @@ func rmsGradBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r fl
 //go:noescape
 func rmsScaleBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightBF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
 // rmsScaleRoundBF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundBF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF16AVX512 adds dy*w*x to their lanes, w in places.
+// rmsDotF16AVX512 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
 // nt not 0 bypasses the cache.
 //
@@ -149,17 +149,17 @@ func rmsGradF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r flo
 //go:noescape
 func rmsScaleF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
 // rmsScaleRoundF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
 //
 //go:noescape
 func rmsScaleRoundF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// rmsDotWeightRoundF16AVX512 adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 //
 //go:noescape
-func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)

@@ -2,14 +2,14 @@
 
 package simd
 
-// rmsDotF32NEON adds dy*w*x to their lanes, w in places.
+// rmsDotF32NEON adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotF32NEON(dy, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotF32NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// rmsGradF32NEON writes dx = r*(dy*w) - c*x, w in places. It prefetches both inputs ahead bytes further on;
-// nt does nothing here.
+// rmsGradF32NEON writes dx = r*(dy*w) - c*x, w in places. It prefetches x ahead bytes further on; nt
+// does nothing here.
 // Reference: rmsGradGeneric.
 //
 //go:noescape
@@ -23,19 +23,20 @@ func rmsGradF32NEON(dy, x *byte, w *float32, dx *byte, groups int, r, c float32,
 func rmsScaleF32NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
 
 // rmsDotWeightF32NEON adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotWeightF32NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightF32NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotBF16NEON adds dy*w*x to their lanes, w in places.
+// rmsDotBF16NEON adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotBF16NEON(dy, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotBF16NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// rmsGradBF16NEON writes dx = r*(dy*w) - c*x, w in places. It prefetches both inputs ahead bytes further on;
-// nt does nothing here.
+// rmsGradBF16NEON writes dx = r*(dy*w) - c*x, w in places. It prefetches x ahead bytes further on; nt
+// does nothing here.
 // Reference: rmsGradGeneric.
 //
 //go:noescape
@@ -49,10 +50,11 @@ func rmsGradBF16NEON(dy, x *byte, w *float32, dx *byte, groups int, r, c float32
 func rmsScaleBF16NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
 
 // rmsDotWeightBF16NEON adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotWeightBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
 
 // rmsScaleRoundBF16NEON writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt does
 // nothing here.
@@ -62,19 +64,20 @@ func rmsDotWeightBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *floa
 func rmsScaleRoundBF16NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
 
 // rmsDotWeightRoundBF16NEON adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotWeightRoundBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightRoundBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF16NEON adds dy*w*x to their lanes, w in places.
+// rmsDotF16NEON adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotF16NEON(dy, x *byte, w *float32, groups int, lanes *float32)
+func rmsDotF16NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// rmsGradF16NEON writes dx = r*(dy*w) - c*x, w in places. It prefetches both inputs ahead bytes further on;
-// nt does nothing here.
+// rmsGradF16NEON writes dx = r*(dy*w) - c*x, w in places. It prefetches x ahead bytes further on; nt
+// does nothing here.
 // Reference: rmsGradGeneric.
 //
 //go:noescape
@@ -88,10 +91,11 @@ func rmsGradF16NEON(dy, x *byte, w *float32, dx *byte, groups int, r, c float32,
 func rmsScaleF16NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
 
 // rmsDotWeightF16NEON adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotWeightF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
 
 // rmsScaleRoundF16NEON writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt does
 // nothing here.
@@ -101,7 +105,8 @@ func rmsDotWeightF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float
 func rmsScaleRoundF16NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
 
 // rmsDotWeightRoundF16NEON adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.
+// It prefetches dy ahead bytes further on.
 // Reference: rmsDotGeneric.
 //
 //go:noescape
-func rmsDotWeightRoundF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
+func rmsDotWeightRoundF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)

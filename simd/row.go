@@ -67,7 +67,8 @@ func cleanNaN(v float32) float32 {
 // rowUnit is the arithmetic of a level on whole groups, by element type. Pointers are to
 // any element, aligned to its size. A store argument nt that is not 0 writes around the
 // cache and needs an address that is a multiple of 64; ahead is the distance in bytes at
-// which a routine prefetches its inputs.
+// which a routine prefetches an input. Where two passes read two inputs, each prefetches
+// one, so that the memory is busy in both.
 type rowUnit struct {
 	variant  string
 	requires []string
@@ -80,21 +81,27 @@ type rowUnit struct {
 	find [rowTypes]func(x *byte, groups int, value float32) int
 	// square adds x² to lanes, dot adds a·b.
 	square [rowTypes]func(x *byte, groups int, lanes *float32)
-	dot    [rowTypes]func(a, b *byte, groups int, lanes *float32)
+	dot    [rowTypes]func(a, b *byte, groups int, lanes *float32, ahead int)
 	// scale writes e·s.
 	scale [rowTypes]func(e *float32, y *byte, groups int, s float32, nt int)
 	// exp writes e = exp(x-max) for max ≥ x and adds it to lanes.
 	exp [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+	// pipe does so and writes done·s to y around the cache, if the unit has it.
+	pipe [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 	// softmaxGrad writes dx = y·(dy-dot).
 	softmaxGrad [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int)
 	// rmsScale writes y = x·r·w. Index 1 of the first axis rounds x·r to the element type.
 	rmsScale [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
 	// rmsDot adds dy·w·x to lanes.
-	rmsDot [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32)
+	rmsDot [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
 	// rmsDotWeight does so too, and adds dy·(x·r) to part, x·r rounded with index 1.
-	rmsDotWeight [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)
+	rmsDotWeight [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
 	// rmsGrad writes dx = r·(dy·w) - c·x.
 	rmsGrad [rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)
+	// fence orders stores around the cache before later ones; nil where there are none. The
+	// device's own signals to other goroutines lock the bus and would do; once per range of
+	// tiles it costs nothing, where once per row it cost a sixth of softmax.
+	fence func()
 	// topk returns the first group with an element ≥ bound, or groups. NaN is not.
 	topk func(x *float32, groups int, bound float32) int
 }
@@ -232,17 +239,17 @@ func (u *rowUnit) rowSquare(l *rowLocal, x *byte, t, n int) float64 {
 }
 
 // rowDot is the sum of n products.
-func (u *rowUnit) rowDot(l *rowLocal, a, b *byte, t, n int) float64 {
+func (u *rowUnit) rowDot(l *rowLocal, a, b *byte, t, n, ahead int) float64 {
 	l.lanes = [rowGroup]float32{}
 	var sum float64
 	for n > 0 {
 		c := min(n, rowBlock)
 		g, r := c/rowGroup, c%rowGroup
-		u.dot[t](a, b, g, &l.lanes[0])
+		u.dot[t](a, b, g, &l.lanes[0], ahead)
 		if r > 0 {
 			ra := l.tail(0, step(a, t, g*rowGroup), t, r, rowZero)
 			rb := l.tail(1, step(b, t, g*rowGroup), t, r, rowZero)
-			u.dot[t](ra, rb, 1, &l.lanes[0])
+			u.dot[t](ra, rb, 1, &l.lanes[0], 0)
 		}
 		sum += l.fold()
 		a, b, n = step(a, t, c), step(b, t, c), n-c
@@ -294,10 +301,17 @@ func around(p unsafe.Pointer, t int, rows, n int64, inPlace bool) int {
 	return 1
 }
 
-// prefetchAhead is the prefetch distance for rows stride bytes apart: the next row while it
-// fits the level 1 cache beside this one, else a fixed lead over the hardware's own.
+// drain ends a range of tiles that wrote with nt.
+func (u *rowUnit) drain(nt int) {
+	if nt != 0 && u.fence != nil {
+		u.fence()
+	}
+}
+
+// prefetchAhead is the prefetch distance for rows stride bytes apart: the next row while
+// several fit the level 2 cache, else a fixed lead over the hardware's own.
 func prefetchAhead(stride int) int {
-	if stride <= 32<<10 {
+	if stride <= 64<<10 {
 		return stride
 	}
 	return 2 << 10

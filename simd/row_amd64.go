@@ -25,21 +25,23 @@ var rowAVX2 = rowUnit{
 	max:         [rowTypes]func(x *byte, groups int, lanes *float32){rowMaxF32AVX2, rowMaxBF16AVX2, rowMaxF16AVX2},
 	find:        [rowTypes]func(x *byte, groups int, value float32) int{rowFindF32AVX2, rowFindBF16AVX2, rowFindF16AVX2},
 	square:      [rowTypes]func(x *byte, groups int, lanes *float32){rowSquareF32AVX2, rowSquareBF16AVX2, rowSquareF16AVX2},
-	dot:         [rowTypes]func(a, b *byte, groups int, lanes *float32){rowDotF32AVX2, rowDotBF16AVX2, rowDotF16AVX2},
+	dot:         [rowTypes]func(a, b *byte, groups int, lanes *float32, ahead int){rowDotF32AVX2, rowDotBF16AVX2, rowDotF16AVX2},
 	scale:       [rowTypes]func(e *float32, y *byte, groups int, s float32, nt int){rowScaleF32AVX2, rowScaleBF16AVX2, rowScaleF16AVX2},
 	exp:         [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int){softmaxExpF32AVX2, softmaxExpBF16AVX2, softmaxExpF16AVX2},
+	pipe:        [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32){softmaxPipeF32AVX2, softmaxPipeBF16AVX2, softmaxPipeF16AVX2},
 	softmaxGrad: [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int){softmaxGradF32AVX2, softmaxGradBF16AVX2, softmaxGradF16AVX2},
-	rmsDot:      [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32){rmsDotF32AVX2, rmsDotBF16AVX2, rmsDotF16AVX2},
+	rmsDot:      [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int){rmsDotF32AVX2, rmsDotBF16AVX2, rmsDotF16AVX2},
 	rmsGrad:     [rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int){rmsGradF32AVX2, rmsGradBF16AVX2, rmsGradF16AVX2},
 	rmsScale: [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int){
 		{rmsScaleF32AVX2, rmsScaleBF16AVX2, rmsScaleF16AVX2},
 		{rmsScaleF32AVX2, rmsScaleRoundBF16AVX2, rmsScaleRoundF16AVX2},
 	},
-	rmsDotWeight: [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32){
+	rmsDotWeight: [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int){
 		{rmsDotWeightF32AVX2, rmsDotWeightBF16AVX2, rmsDotWeightF16AVX2},
 		{rmsDotWeightF32AVX2, rmsDotWeightRoundBF16AVX2, rmsDotWeightRoundF16AVX2},
 	},
-	topk: topkFindAVX2,
+	fence: rowFence,
+	topk:  topkFindAVX2,
 }
 
 var rowAVX512 = rowUnit{
@@ -47,19 +49,21 @@ var rowAVX512 = rowUnit{
 	max:         [rowTypes]func(x *byte, groups int, lanes *float32){rowMaxF32AVX512, rowMaxBF16AVX512, rowMaxF16AVX512},
 	find:        [rowTypes]func(x *byte, groups int, value float32) int{rowFindF32AVX512, rowFindBF16AVX512, rowFindF16AVX512},
 	square:      [rowTypes]func(x *byte, groups int, lanes *float32){rowSquareF32AVX512, rowSquareBF16AVX512, rowSquareF16AVX512},
-	dot:         [rowTypes]func(a, b *byte, groups int, lanes *float32){rowDotF32AVX512, rowDotBF16AVX512, rowDotF16AVX512},
+	dot:         [rowTypes]func(a, b *byte, groups int, lanes *float32, ahead int){rowDotF32AVX512, rowDotBF16AVX512, rowDotF16AVX512},
 	scale:       [rowTypes]func(e *float32, y *byte, groups int, s float32, nt int){rowScaleF32AVX512, rowScaleBF16AVX512, rowScaleF16AVX512},
 	exp:         [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int){softmaxExpF32AVX512, softmaxExpBF16AVX512, softmaxExpF16AVX512},
+	pipe:        [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32){softmaxPipeF32AVX512, softmaxPipeBF16AVX512, softmaxPipeF16AVX512},
 	softmaxGrad: [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int){softmaxGradF32AVX512, softmaxGradBF16AVX512, softmaxGradF16AVX512},
-	rmsDot:      [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32){rmsDotF32AVX512, rmsDotBF16AVX512, rmsDotF16AVX512},
+	rmsDot:      [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int){rmsDotF32AVX512, rmsDotBF16AVX512, rmsDotF16AVX512},
 	rmsGrad:     [rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int){rmsGradF32AVX512, rmsGradBF16AVX512, rmsGradF16AVX512},
 	rmsScale: [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int){
 		{rmsScaleF32AVX512, rmsScaleBF16AVX512, rmsScaleF16AVX512},
 		{rmsScaleF32AVX512, rmsScaleRoundBF16AVX512, rmsScaleRoundF16AVX512},
 	},
-	rmsDotWeight: [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32){
+	rmsDotWeight: [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int){
 		{rmsDotWeightF32AVX512, rmsDotWeightBF16AVX512, rmsDotWeightF16AVX512},
 		{rmsDotWeightF32AVX512, rmsDotWeightRoundBF16AVX512, rmsDotWeightRoundF16AVX512},
 	},
-	topk: topkFindAVX512,
+	fence: rowFence,
+	topk:  topkFindAVX512,
 }

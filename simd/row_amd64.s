@@ -4,6 +4,12 @@
 
 #include "textflag.h"
 
+// func rowFence()
+// Requires: MMX+
+TEXT ·rowFence(SB), $0
+	SFENCE
+	RET
+
 DATA highAVX2<>+0(SB)/4, $0xffff0000
 DATA highAVX2<>+4(SB)/4, $0xffff0000
 DATA highAVX2<>+8(SB)/4, $0xffff0000
@@ -132,13 +138,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotF32AVX2(a *byte, b *byte, groups int, lanes *float32)
-// Requires: AVX, FMA3
-TEXT ·rowDotF32AVX2(SB), $0-32
+// func rowDotF32AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rowDotF32AVX2(SB), $0-40
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
 	MOVQ    groups+16(FP), DX
 	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+32(FP), SI
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	VMOVUPS 64(BX), Y2
@@ -147,6 +154,8 @@ TEXT ·rowDotF32AVX2(SB), $0-32
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(SI*1)
+	PREFETCHT1  64(AX)(SI*1)
 	VMOVUPS     (AX), Y4
 	VMOVUPS     32(AX), Y5
 	VMOVUPS     (CX), Y6
@@ -173,7 +182,7 @@ done:
 	RET
 
 // func rowScaleF32AVX2(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·rowScaleF32AVX2(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -222,7 +231,6 @@ aroundloop:
 	JNE      aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -342,13 +350,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotBF16AVX2(a *byte, b *byte, groups int, lanes *float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·rowDotBF16AVX2(SB), $0-32
+// func rowDotBF16AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rowDotBF16AVX2(SB), $0-40
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
 	MOVQ    groups+16(FP), DX
 	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+32(FP), SI
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	VMOVUPS 64(BX), Y2
@@ -357,6 +366,7 @@ TEXT ·rowDotBF16AVX2(SB), $0-32
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(SI*1)
 	VMOVUPS     (AX), Y4
 	VPAND       highAVX2<>+0(SB), Y4, Y5
 	VPSLLD      $0x10, Y4, Y4
@@ -387,7 +397,7 @@ done:
 	RET
 
 // func rowScaleBF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·rowScaleBF16AVX2(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -481,7 +491,6 @@ aroundloop:
 	JNE      aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -595,13 +604,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotF16AVX2(a *byte, b *byte, groups int, lanes *float32)
-// Requires: AVX, F16C, FMA3
-TEXT ·rowDotF16AVX2(SB), $0-32
+// func rowDotF16AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·rowDotF16AVX2(SB), $0-40
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
 	MOVQ    groups+16(FP), DX
 	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+32(FP), SI
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	VMOVUPS 64(BX), Y2
@@ -610,6 +620,7 @@ TEXT ·rowDotF16AVX2(SB), $0-32
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y4
 	VCVTPH2PS   16(AX), Y5
 	VCVTPH2PS   (CX), Y6
@@ -636,7 +647,7 @@ done:
 	RET
 
 // func rowScaleF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, AVX2, F16C, MMX+
+// Requires: AVX, AVX2, F16C
 TEXT ·rowScaleF16AVX2(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -693,7 +704,6 @@ aroundloop:
 	JNE         aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -798,19 +808,22 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotF32AVX512(a *byte, b *byte, groups int, lanes *float32)
-// Requires: AVX, AVX512F
-TEXT ·rowDotF32AVX512(SB), $0-32
+// func rowDotF32AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rowDotF32AVX512(SB), $0-40
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
 	MOVQ    groups+16(FP), DX
 	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+32(FP), SI
 	VMOVUPS (BX), Z0
 	VMOVUPS 64(BX), Z1
 	TESTQ   DX, DX
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(SI*1)
+	PREFETCHT1  64(AX)(SI*1)
 	VMOVUPS     (AX), Z2
 	VMOVUPS     64(AX), Z3
 	VMOVUPS     (CX), Z4
@@ -829,7 +842,7 @@ done:
 	RET
 
 // func rowScaleF32AVX512(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·rowScaleF32AVX512(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -870,7 +883,6 @@ aroundloop:
 	JNE      aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -960,19 +972,21 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotBF16AVX512(a *byte, b *byte, groups int, lanes *float32)
-// Requires: AVX, AVX512F
-TEXT ·rowDotBF16AVX512(SB), $0-32
+// func rowDotBF16AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rowDotBF16AVX512(SB), $0-40
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
 	MOVQ    groups+16(FP), DX
 	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+32(FP), SI
 	VMOVUPS (BX), Z0
 	VMOVUPS 64(BX), Z1
 	TESTQ   DX, DX
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(SI*1)
 	VMOVUPS     (AX), Z2
 	VPANDD      highAVX512<>+0(SB), Z2, Z3
 	VPSLLD      $0x10, Z2, Z2
@@ -993,7 +1007,7 @@ done:
 	RET
 
 // func rowScaleBF16AVX512(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·rowScaleBF16AVX512(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -1061,7 +1075,6 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1148,19 +1161,21 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotF16AVX512(a *byte, b *byte, groups int, lanes *float32)
-// Requires: AVX, AVX512F
-TEXT ·rowDotF16AVX512(SB), $0-32
+// func rowDotF16AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rowDotF16AVX512(SB), $0-40
 	MOVQ    a+0(FP), AX
 	MOVQ    b+8(FP), CX
 	MOVQ    groups+16(FP), DX
 	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+32(FP), SI
 	VMOVUPS (BX), Z0
 	VMOVUPS 64(BX), Z1
 	TESTQ   DX, DX
 	JE      done
 
 loop:
+	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Z2
 	VCVTPH2PS   32(AX), Z3
 	VCVTPH2PS   (CX), Z4
@@ -1179,7 +1194,7 @@ done:
 	RET
 
 // func rowScaleF16AVX512(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·rowScaleF16AVX512(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -1224,6 +1239,5 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET

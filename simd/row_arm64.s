@@ -138,18 +138,22 @@ done:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R2)
 	RET
 
-// func rowDotF32NEON(a, b *byte, groups int, lanes *float32)
-TEXT ·rowDotF32NEON(SB), NOSPLIT, $0-32
+// func rowDotF32NEON(a, b *byte, groups int, lanes *float32, ahead int)
+TEXT ·rowDotF32NEON(SB), NOSPLIT, $0-40
 	MOVD a+0(FP), R0
 	MOVD b+8(FP), R1
 	MOVD groups+16(FP), R2
 	MOVD lanes+24(FP), R3
+	MOVD ahead+32(FP), R4
 	VLD1.P 64(R3), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R3), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R3
 	CBZ R2, done
 
 loop:
+	ADD R4, R0, R10
+	PRFM (R10), PLDL2KEEP
+	PRFM 64(R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	FMOVQ 0(R1), F2
@@ -362,12 +366,13 @@ done:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R2)
 	RET
 
-// func rowDotBF16NEON(a, b *byte, groups int, lanes *float32)
-TEXT ·rowDotBF16NEON(SB), NOSPLIT, $0-32
+// func rowDotBF16NEON(a, b *byte, groups int, lanes *float32, ahead int)
+TEXT ·rowDotBF16NEON(SB), NOSPLIT, $0-40
 	MOVD a+0(FP), R0
 	MOVD b+8(FP), R1
 	MOVD groups+16(FP), R2
 	MOVD lanes+24(FP), R3
+	MOVD ahead+32(FP), R4
 	MOVD $0xffff0000, R9 // a bf16 is the upper half
 	VDUP R9, V31.S4
 	VLD1.P 64(R3), [V16.S4, V17.S4, V18.S4, V19.S4]
@@ -376,6 +381,8 @@ TEXT ·rowDotBF16NEON(SB), NOSPLIT, $0-32
 	CBZ R2, done
 
 loop:
+	ADD R4, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -604,18 +611,21 @@ done:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R2)
 	RET
 
-// func rowDotF16NEON(a, b *byte, groups int, lanes *float32)
-TEXT ·rowDotF16NEON(SB), NOSPLIT, $0-32
+// func rowDotF16NEON(a, b *byte, groups int, lanes *float32, ahead int)
+TEXT ·rowDotF16NEON(SB), NOSPLIT, $0-40
 	MOVD a+0(FP), R0
 	MOVD b+8(FP), R1
 	MOVD groups+16(FP), R2
 	MOVD lanes+24(FP), R3
+	MOVD ahead+32(FP), R4
 	VLD1.P 64(R3), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R3), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R3
 	CBZ R2, done
 
 loop:
+	ADD R4, R0, R10
+	PRFM (R10), PLDL2KEEP
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h

@@ -17,7 +17,7 @@ var rowGeneric = func() rowUnit {
 		u.max[t] = func(x *byte, groups int, lanes *float32) { rowMaxGeneric(t, x, groups, lanes) }
 		u.find[t] = func(x *byte, groups int, value float32) int { return rowFindGeneric(t, x, groups, value) }
 		u.square[t] = func(x *byte, groups int, lanes *float32) { rowDotGeneric(t, x, x, groups, lanes) }
-		u.dot[t] = func(a, b *byte, groups int, lanes *float32) { rowDotGeneric(t, a, b, groups, lanes) }
+		u.dot[t] = func(a, b *byte, groups int, lanes *float32, _ int) { rowDotGeneric(t, a, b, groups, lanes) }
 		u.scale[t] = func(e *float32, y *byte, groups int, s float32, _ int) { rowScaleGeneric(t, e, y, groups, s) }
 		u.exp[t] = func(x *byte, e *float32, groups int, lanes *float32, max float32, _ int) {
 			softmaxExpGeneric(t, x, e, groups, lanes, max)
@@ -29,11 +29,11 @@ var rowGeneric = func() rowUnit {
 			u.rmsScale[round][t] = func(x *byte, w *float32, y *byte, groups int, r float32, _, _ int) {
 				rmsScaleGeneric(t, round == 1, x, w, y, groups, r)
 			}
-			u.rmsDotWeight[round][t] = func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32) {
+			u.rmsDotWeight[round][t] = func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, _ int) {
 				rmsDotGeneric(t, round == 1, dy, x, w, part, groups, lanes, r)
 			}
 		}
-		u.rmsDot[t] = func(dy, x *byte, w *float32, groups int, lanes *float32) {
+		u.rmsDot[t] = func(dy, x *byte, w *float32, groups int, lanes *float32, _ int) {
 			rmsDotGeneric(t, false, dy, x, w, nil, groups, lanes, 0)
 		}
 		u.rmsGrad[t] = func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, _, _ int) {

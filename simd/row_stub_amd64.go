@@ -4,6 +4,9 @@
 
 package simd
 
+// rowFence orders stores that bypass the cache before later ones.
+func rowFence()
+
 // rowMaxF32AVX2 keeps the larger of each lane and its elements; a NaN stays.
 //
 //go:noescape
@@ -19,10 +22,10 @@ func rowFindF32AVX2(x *byte, groups int, value float32) int
 //go:noescape
 func rowSquareF32AVX2(x *byte, groups int, lanes *float32)
 
-// rowDotF32AVX2 adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 //
 //go:noescape
-func rowDotF32AVX2(a *byte, b *byte, groups int, lanes *float32)
+func rowDotF32AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleF32AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
@@ -44,10 +47,10 @@ func rowFindBF16AVX2(x *byte, groups int, value float32) int
 //go:noescape
 func rowSquareBF16AVX2(x *byte, groups int, lanes *float32)
 
-// rowDotBF16AVX2 adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 //
 //go:noescape
-func rowDotBF16AVX2(a *byte, b *byte, groups int, lanes *float32)
+func rowDotBF16AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleBF16AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
@@ -69,10 +72,10 @@ func rowFindF16AVX2(x *byte, groups int, value float32) int
 //go:noescape
 func rowSquareF16AVX2(x *byte, groups int, lanes *float32)
 
-// rowDotF16AVX2 adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 //
 //go:noescape
-func rowDotF16AVX2(a *byte, b *byte, groups int, lanes *float32)
+func rowDotF16AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleF16AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
@@ -94,10 +97,10 @@ func rowFindF32AVX512(x *byte, groups int, value float32) int
 //go:noescape
 func rowSquareF32AVX512(x *byte, groups int, lanes *float32)
 
-// rowDotF32AVX512 adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 //
 //go:noescape
-func rowDotF32AVX512(a *byte, b *byte, groups int, lanes *float32)
+func rowDotF32AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleF32AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
@@ -119,10 +122,10 @@ func rowFindBF16AVX512(x *byte, groups int, value float32) int
 //go:noescape
 func rowSquareBF16AVX512(x *byte, groups int, lanes *float32)
 
-// rowDotBF16AVX512 adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 //
 //go:noescape
-func rowDotBF16AVX512(a *byte, b *byte, groups int, lanes *float32)
+func rowDotBF16AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleBF16AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //
@@ -144,10 +147,10 @@ func rowFindF16AVX512(x *byte, groups int, value float32) int
 //go:noescape
 func rowSquareF16AVX512(x *byte, groups int, lanes *float32)
 
-// rowDotF16AVX512 adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 //
 //go:noescape
-func rowDotF16AVX512(a *byte, b *byte, groups int, lanes *float32)
+func rowDotF16AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleF16AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
 //

@@ -21,10 +21,11 @@ func rowFindF32NEON(x *byte, groups int, value float32) int
 func rowSquareF32NEON(x *byte, groups int, lanes *float32)
 
 // rowDotF32NEON adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 // Reference: rowDotGeneric.
 //
 //go:noescape
-func rowDotF32NEON(a, b *byte, groups int, lanes *float32)
+func rowDotF32NEON(a, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleF32NEON writes e*s rounded to the type of y; e is in places. nt does nothing here.
 // Reference: rowScaleGeneric.
@@ -51,10 +52,11 @@ func rowFindBF16NEON(x *byte, groups int, value float32) int
 func rowSquareBF16NEON(x *byte, groups int, lanes *float32)
 
 // rowDotBF16NEON adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 // Reference: rowDotGeneric.
 //
 //go:noescape
-func rowDotBF16NEON(a, b *byte, groups int, lanes *float32)
+func rowDotBF16NEON(a, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleBF16NEON writes e*s rounded to the type of y; e is in places. nt does nothing here.
 // Reference: rowScaleGeneric.
@@ -81,10 +83,11 @@ func rowFindF16NEON(x *byte, groups int, value float32) int
 func rowSquareF16NEON(x *byte, groups int, lanes *float32)
 
 // rowDotF16NEON adds the products of the elements of a and b to their lanes.
+// It prefetches a ahead bytes further on.
 // Reference: rowDotGeneric.
 //
 //go:noescape
-func rowDotF16NEON(a, b *byte, groups int, lanes *float32)
+func rowDotF16NEON(a, b *byte, groups int, lanes *float32, ahead int)
 
 // rowScaleF16NEON writes e*s rounded to the type of y; e is in places. nt does nothing here.
 // Reference: rowScaleGeneric.

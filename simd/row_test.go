@@ -97,7 +97,7 @@ func TestTailIsAVector(t *testing.T) {
 				other := append(append([]float32(nil), y[:n]...), make([]float32, -n&31)...)
 				a, b := rowOf(e, long), rowOf(e, other)
 				require.Equal(t, u.rowSquare(l, &a[0], e, len(long)), u.rowSquare(l, &a[0], e, n), "%s %d", u.variant, n)
-				require.Equal(t, u.rowDot(l, &a[0], &b[0], e, len(long)), u.rowDot(l, &a[0], &b[0], e, n), "%s %d", u.variant, n)
+				require.Equal(t, u.rowDot(l, &a[0], &b[0], e, len(long), 0), u.rowDot(l, &a[0], &b[0], e, n, 0), "%s %d", u.variant, n)
 			}
 		}
 	}

@@ -202,6 +202,56 @@ DATA quartersAVX2<>+56(SB)/4, $0x3fb504f3
 DATA quartersAVX2<>+60(SB)/4, $0x3fd744fd
 GLOBL quartersAVX2<>(SB), RODATA|NOPTR, $64
 
+DATA roundAVX2<>+0(SB)/4, $0x00000001
+DATA roundAVX2<>+4(SB)/4, $0x00000001
+DATA roundAVX2<>+8(SB)/4, $0x00000001
+DATA roundAVX2<>+12(SB)/4, $0x00000001
+DATA roundAVX2<>+16(SB)/4, $0x00000001
+DATA roundAVX2<>+20(SB)/4, $0x00000001
+DATA roundAVX2<>+24(SB)/4, $0x00000001
+DATA roundAVX2<>+28(SB)/4, $0x00000001
+DATA roundAVX2<>+32(SB)/4, $0x00000001
+DATA roundAVX2<>+36(SB)/4, $0x00000001
+DATA roundAVX2<>+40(SB)/4, $0x00000001
+DATA roundAVX2<>+44(SB)/4, $0x00000001
+DATA roundAVX2<>+48(SB)/4, $0x00000001
+DATA roundAVX2<>+52(SB)/4, $0x00000001
+DATA roundAVX2<>+56(SB)/4, $0x00000001
+DATA roundAVX2<>+60(SB)/4, $0x00000001
+DATA roundAVX2<>+64(SB)/4, $0x00007fff
+DATA roundAVX2<>+68(SB)/4, $0x00007fff
+DATA roundAVX2<>+72(SB)/4, $0x00007fff
+DATA roundAVX2<>+76(SB)/4, $0x00007fff
+DATA roundAVX2<>+80(SB)/4, $0x00007fff
+DATA roundAVX2<>+84(SB)/4, $0x00007fff
+DATA roundAVX2<>+88(SB)/4, $0x00007fff
+DATA roundAVX2<>+92(SB)/4, $0x00007fff
+DATA roundAVX2<>+96(SB)/4, $0x00007fff
+DATA roundAVX2<>+100(SB)/4, $0x00007fff
+DATA roundAVX2<>+104(SB)/4, $0x00007fff
+DATA roundAVX2<>+108(SB)/4, $0x00007fff
+DATA roundAVX2<>+112(SB)/4, $0x00007fff
+DATA roundAVX2<>+116(SB)/4, $0x00007fff
+DATA roundAVX2<>+120(SB)/4, $0x00007fff
+DATA roundAVX2<>+124(SB)/4, $0x00007fff
+DATA roundAVX2<>+128(SB)/4, $0xffff0000
+DATA roundAVX2<>+132(SB)/4, $0xffff0000
+DATA roundAVX2<>+136(SB)/4, $0xffff0000
+DATA roundAVX2<>+140(SB)/4, $0xffff0000
+DATA roundAVX2<>+144(SB)/4, $0xffff0000
+DATA roundAVX2<>+148(SB)/4, $0xffff0000
+DATA roundAVX2<>+152(SB)/4, $0xffff0000
+DATA roundAVX2<>+156(SB)/4, $0xffff0000
+DATA roundAVX2<>+160(SB)/4, $0xffff0000
+DATA roundAVX2<>+164(SB)/4, $0xffff0000
+DATA roundAVX2<>+168(SB)/4, $0xffff0000
+DATA roundAVX2<>+172(SB)/4, $0xffff0000
+DATA roundAVX2<>+176(SB)/4, $0xffff0000
+DATA roundAVX2<>+180(SB)/4, $0xffff0000
+DATA roundAVX2<>+184(SB)/4, $0xffff0000
+DATA roundAVX2<>+188(SB)/4, $0xffff0000
+GLOBL roundAVX2<>(SB), RODATA|NOPTR, $192
+
 // func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·softmaxExpF32AVX2(SB), $0-48
@@ -226,8 +276,8 @@ TEXT ·softmaxExpF32AVX2(SB), $0-48
 	JE           done
 
 loop:
-	PREFETCHT0   (AX)(SI*1)
-	PREFETCHT0   64(AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
+	PREFETCHT1   64(AX)(SI*1)
 	VMOVUPS      (AX), Y12
 	VMOVUPS      32(AX), Y13
 	VSUBPS       Y0, Y12, Y12
@@ -321,6 +371,144 @@ done:
 	VZEROUPPER
 	RET
 
+// func softmaxPipeF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·softmaxPipeF32AVX2(SB), $0-68
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	VMOVUPS 64(BX), Y2
+	VMOVUPS 96(BX), Y3
+	VMOVUPS expAVX2<>+64(SB), Y4
+	VMOVUPS expAVX2<>+128(SB), Y5
+	VMOVUPS expAVX2<>+192(SB), Y6
+	VMOVUPS expAVX2<>+320(SB), Y7
+	VMOVUPS expAVX2<>+384(SB), Y8
+	VMOVUPS expAVX2<>+512(SB), Y9
+	VMOVUPS quartersAVX2<>+0(SB), Y10
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (AX)(SI*1)
+	PREFETCHT1   64(AX)(SI*1)
+	VMOVUPS      (AX), Y11
+	VMOVUPS      32(AX), Y12
+	VBROADCASTSS max+32(FP), Y13
+	VSUBPS       Y13, Y11, Y11
+	VMAXPS       expAVX2<>+0(SB), Y11, Y11
+	VMOVAPS      Y5, Y13
+	VFMADD231PS  Y11, Y4, Y13
+	VSUBPS       Y5, Y13, Y14
+	VFNMADD231PS Y14, Y6, Y11
+	VFNMADD231PS expAVX2<>+256(SB), Y14, Y11
+	VMOVAPS      Y8, Y14
+	VFMADD231PS  Y11, Y7, Y14
+	VFMADD213PS  expAVX2<>+448(SB), Y11, Y14
+	VFMADD213PS  Y9, Y11, Y14
+	VFMADD213PS  Y9, Y14, Y11
+	VPERMILPS    Y13, Y10, Y14
+	VPSLLD       $0x15, Y13, Y13
+	VPAND        expAVX2<>+576(SB), Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y0, Y0
+	VMOVUPS      Y11, (CX)
+	VBROADCASTSS max+32(FP), Y11
+	VSUBPS       Y11, Y12, Y12
+	VMAXPS       expAVX2<>+0(SB), Y12, Y12
+	VMOVAPS      Y5, Y11
+	VFMADD231PS  Y12, Y4, Y11
+	VSUBPS       Y5, Y11, Y13
+	VFNMADD231PS Y13, Y6, Y12
+	VFNMADD231PS expAVX2<>+256(SB), Y13, Y12
+	VMOVAPS      Y8, Y13
+	VFMADD231PS  Y12, Y7, Y13
+	VFMADD213PS  expAVX2<>+448(SB), Y12, Y13
+	VFMADD213PS  Y9, Y12, Y13
+	VFMADD213PS  Y9, Y13, Y12
+	VPERMILPS    Y11, Y10, Y13
+	VPSLLD       $0x15, Y11, Y11
+	VPAND        expAVX2<>+576(SB), Y11, Y11
+	VPADDD       Y13, Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y12, Y1, Y1
+	VMOVUPS      Y12, 32(CX)
+	VBROADCASTSS s+64(FP), Y11
+	VMULPS       (DI), Y11, Y11
+	VBROADCASTSS s+64(FP), Y12
+	VMULPS       32(DI), Y12, Y12
+	VMOVNTPS     Y11, (R8)
+	VMOVNTPS     Y12, 32(R8)
+	VMOVUPS      64(AX), Y11
+	VMOVUPS      96(AX), Y12
+	VBROADCASTSS max+32(FP), Y13
+	VSUBPS       Y13, Y11, Y11
+	VMAXPS       expAVX2<>+0(SB), Y11, Y11
+	VMOVAPS      Y5, Y13
+	VFMADD231PS  Y11, Y4, Y13
+	VSUBPS       Y5, Y13, Y14
+	VFNMADD231PS Y14, Y6, Y11
+	VFNMADD231PS expAVX2<>+256(SB), Y14, Y11
+	VMOVAPS      Y8, Y14
+	VFMADD231PS  Y11, Y7, Y14
+	VFMADD213PS  expAVX2<>+448(SB), Y11, Y14
+	VFMADD213PS  Y9, Y11, Y14
+	VFMADD213PS  Y9, Y14, Y11
+	VPERMILPS    Y13, Y10, Y14
+	VPSLLD       $0x15, Y13, Y13
+	VPAND        expAVX2<>+576(SB), Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y2, Y2
+	VMOVUPS      Y11, 64(CX)
+	VBROADCASTSS max+32(FP), Y11
+	VSUBPS       Y11, Y12, Y12
+	VMAXPS       expAVX2<>+0(SB), Y12, Y12
+	VMOVAPS      Y5, Y11
+	VFMADD231PS  Y12, Y4, Y11
+	VSUBPS       Y5, Y11, Y13
+	VFNMADD231PS Y13, Y6, Y12
+	VFNMADD231PS expAVX2<>+256(SB), Y13, Y12
+	VMOVAPS      Y8, Y13
+	VFMADD231PS  Y12, Y7, Y13
+	VFMADD213PS  expAVX2<>+448(SB), Y12, Y13
+	VFMADD213PS  Y9, Y12, Y13
+	VFMADD213PS  Y9, Y13, Y12
+	VPERMILPS    Y11, Y10, Y13
+	VPSLLD       $0x15, Y11, Y11
+	VPAND        expAVX2<>+576(SB), Y11, Y11
+	VPADDD       Y13, Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y12, Y3, Y3
+	VMOVUPS      Y12, 96(CX)
+	VBROADCASTSS s+64(FP), Y11
+	VMULPS       64(DI), Y11, Y11
+	VBROADCASTSS s+64(FP), Y12
+	VMULPS       96(DI), Y12, Y12
+	VMOVNTPS     Y11, 64(R8)
+	VMOVNTPS     Y12, 96(R8)
+	ADDQ         $+128, AX
+	ADDQ         $+128, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	VMOVUPS Y2, 64(BX)
+	VMOVUPS Y3, 96(BX)
+	VZEROUPPER
+	RET
+
 // func softmaxGradF32AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 // Requires: AVX, MMX+
 TEXT ·softmaxGradF32AVX2(SB), $0-56
@@ -337,10 +525,8 @@ TEXT ·softmaxGradF32AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
-	PREFETCHT0 64(CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
+	PREFETCHT1 64(CX)(SI*1)
 	VMOVUPS    (CX), Y1
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    (AX), Y3
@@ -376,10 +562,8 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
-	PREFETCHT0 64(CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
+	PREFETCHT1 64(CX)(SI*1)
 	VMOVUPS    (CX), Y1
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    (AX), Y3
@@ -407,7 +591,6 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -435,7 +618,7 @@ TEXT ·softmaxExpBF16AVX2(SB), $0-48
 	JE           done
 
 loop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VMOVUPS      (AX), Y12
 	VPAND        highAVX2<>+0(SB), Y12, Y13
 	VPSLLD       $0x10, Y12, Y12
@@ -531,6 +714,163 @@ done:
 	VZEROUPPER
 	RET
 
+// func softmaxPipeBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·softmaxPipeBF16AVX2(SB), $0-68
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	VMOVUPS 64(BX), Y2
+	VMOVUPS 96(BX), Y3
+	VMOVUPS expAVX2<>+64(SB), Y4
+	VMOVUPS expAVX2<>+128(SB), Y5
+	VMOVUPS expAVX2<>+192(SB), Y6
+	VMOVUPS expAVX2<>+320(SB), Y7
+	VMOVUPS expAVX2<>+384(SB), Y8
+	VMOVUPS expAVX2<>+512(SB), Y9
+	VMOVUPS quartersAVX2<>+0(SB), Y10
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (AX)(SI*1)
+	VMOVUPS      (AX), Y11
+	VPAND        highAVX2<>+0(SB), Y11, Y12
+	VPSLLD       $0x10, Y11, Y11
+	VBROADCASTSS max+32(FP), Y13
+	VSUBPS       Y13, Y11, Y11
+	VMAXPS       expAVX2<>+0(SB), Y11, Y11
+	VMOVAPS      Y5, Y13
+	VFMADD231PS  Y11, Y4, Y13
+	VSUBPS       Y5, Y13, Y14
+	VFNMADD231PS Y14, Y6, Y11
+	VFNMADD231PS expAVX2<>+256(SB), Y14, Y11
+	VMOVAPS      Y8, Y14
+	VFMADD231PS  Y11, Y7, Y14
+	VFMADD213PS  expAVX2<>+448(SB), Y11, Y14
+	VFMADD213PS  Y9, Y11, Y14
+	VFMADD213PS  Y9, Y14, Y11
+	VPERMILPS    Y13, Y10, Y14
+	VPSLLD       $0x15, Y13, Y13
+	VPAND        expAVX2<>+576(SB), Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y0, Y0
+	VMOVUPS      Y11, (CX)
+	VBROADCASTSS max+32(FP), Y11
+	VSUBPS       Y11, Y12, Y12
+	VMAXPS       expAVX2<>+0(SB), Y12, Y12
+	VMOVAPS      Y5, Y11
+	VFMADD231PS  Y12, Y4, Y11
+	VSUBPS       Y5, Y11, Y13
+	VFNMADD231PS Y13, Y6, Y12
+	VFNMADD231PS expAVX2<>+256(SB), Y13, Y12
+	VMOVAPS      Y8, Y13
+	VFMADD231PS  Y12, Y7, Y13
+	VFMADD213PS  expAVX2<>+448(SB), Y12, Y13
+	VFMADD213PS  Y9, Y12, Y13
+	VFMADD213PS  Y9, Y13, Y12
+	VPERMILPS    Y11, Y10, Y13
+	VPSLLD       $0x15, Y11, Y11
+	VPAND        expAVX2<>+576(SB), Y11, Y11
+	VPADDD       Y13, Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y12, Y2, Y2
+	VMOVUPS      Y12, 64(CX)
+	VBROADCASTSS s+64(FP), Y11
+	VMULPS       (DI), Y11, Y11
+	VBROADCASTSS s+64(FP), Y12
+	VMULPS       64(DI), Y12, Y12
+	VPSRLD       $0x10, Y11, Y13
+	VPAND        roundAVX2<>+0(SB), Y13, Y13
+	VPADDD       roundAVX2<>+64(SB), Y13, Y13
+	VPADDD       Y11, Y13, Y13
+	VPSRLD       $0x10, Y12, Y11
+	VPAND        roundAVX2<>+0(SB), Y11, Y11
+	VPADDD       roundAVX2<>+64(SB), Y11, Y11
+	VPADDD       Y12, Y11, Y11
+	VPSRLD       $0x10, Y13, Y13
+	VPBLENDW     $0xaa, Y11, Y13, Y13
+	VMOVNTPS     Y13, (R8)
+	VMOVUPS      32(AX), Y11
+	VPAND        highAVX2<>+0(SB), Y11, Y12
+	VPSLLD       $0x10, Y11, Y11
+	VBROADCASTSS max+32(FP), Y13
+	VSUBPS       Y13, Y11, Y11
+	VMAXPS       expAVX2<>+0(SB), Y11, Y11
+	VMOVAPS      Y5, Y13
+	VFMADD231PS  Y11, Y4, Y13
+	VSUBPS       Y5, Y13, Y14
+	VFNMADD231PS Y14, Y6, Y11
+	VFNMADD231PS expAVX2<>+256(SB), Y14, Y11
+	VMOVAPS      Y8, Y14
+	VFMADD231PS  Y11, Y7, Y14
+	VFMADD213PS  expAVX2<>+448(SB), Y11, Y14
+	VFMADD213PS  Y9, Y11, Y14
+	VFMADD213PS  Y9, Y14, Y11
+	VPERMILPS    Y13, Y10, Y14
+	VPSLLD       $0x15, Y13, Y13
+	VPAND        expAVX2<>+576(SB), Y13, Y13
+	VPADDD       Y14, Y13, Y13
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y1, Y1
+	VMOVUPS      Y11, 32(CX)
+	VBROADCASTSS max+32(FP), Y11
+	VSUBPS       Y11, Y12, Y12
+	VMAXPS       expAVX2<>+0(SB), Y12, Y12
+	VMOVAPS      Y5, Y11
+	VFMADD231PS  Y12, Y4, Y11
+	VSUBPS       Y5, Y11, Y13
+	VFNMADD231PS Y13, Y6, Y12
+	VFNMADD231PS expAVX2<>+256(SB), Y13, Y12
+	VMOVAPS      Y8, Y13
+	VFMADD231PS  Y12, Y7, Y13
+	VFMADD213PS  expAVX2<>+448(SB), Y12, Y13
+	VFMADD213PS  Y9, Y12, Y13
+	VFMADD213PS  Y9, Y13, Y12
+	VPERMILPS    Y11, Y10, Y13
+	VPSLLD       $0x15, Y11, Y11
+	VPAND        expAVX2<>+576(SB), Y11, Y11
+	VPADDD       Y13, Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y12, Y3, Y3
+	VMOVUPS      Y12, 96(CX)
+	VBROADCASTSS s+64(FP), Y11
+	VMULPS       32(DI), Y11, Y11
+	VBROADCASTSS s+64(FP), Y12
+	VMULPS       96(DI), Y12, Y12
+	VPSRLD       $0x10, Y11, Y13
+	VPAND        roundAVX2<>+0(SB), Y13, Y13
+	VPADDD       roundAVX2<>+64(SB), Y13, Y13
+	VPADDD       Y11, Y13, Y13
+	VPSRLD       $0x10, Y12, Y11
+	VPAND        roundAVX2<>+0(SB), Y11, Y11
+	VPADDD       roundAVX2<>+64(SB), Y11, Y11
+	VPADDD       Y12, Y11, Y11
+	VPSRLD       $0x10, Y13, Y13
+	VPBLENDW     $0xaa, Y11, Y13, Y13
+	VMOVNTPS     Y13, 32(R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	VMOVUPS Y2, 64(BX)
+	VMOVUPS Y3, 96(BX)
+	VZEROUPPER
+	RET
+
 // func softmaxGradBF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·softmaxGradBF16AVX2(SB), $0-56
@@ -556,8 +896,7 @@ TEXT ·softmaxGradBF16AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
 	VMOVUPS    (CX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
@@ -615,8 +954,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
 	VMOVUPS    (CX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
@@ -666,7 +1004,6 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -694,7 +1031,7 @@ TEXT ·softmaxExpF16AVX2(SB), $0-48
 	JE           done
 
 loop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VCVTPH2PS    (AX), Y12
 	VCVTPH2PS    16(AX), Y13
 	VSUBPS       Y0, Y12, Y12
@@ -788,6 +1125,147 @@ done:
 	VZEROUPPER
 	RET
 
+// func softmaxPipeF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·softmaxPipeF16AVX2(SB), $0-68
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	VMOVUPS 64(BX), Y2
+	VMOVUPS 96(BX), Y3
+	VMOVUPS expAVX2<>+64(SB), Y4
+	VMOVUPS expAVX2<>+128(SB), Y5
+	VMOVUPS expAVX2<>+192(SB), Y6
+	VMOVUPS expAVX2<>+320(SB), Y7
+	VMOVUPS expAVX2<>+384(SB), Y8
+	VMOVUPS expAVX2<>+512(SB), Y9
+	VMOVUPS quartersAVX2<>+0(SB), Y10
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (AX)(SI*1)
+	VCVTPH2PS    (AX), Y11
+	VCVTPH2PS    16(AX), Y12
+	VBROADCASTSS max+32(FP), Y13
+	VSUBPS       Y13, Y11, Y11
+	VMAXPS       expAVX2<>+0(SB), Y11, Y11
+	VMOVAPS      Y5, Y13
+	VFMADD231PS  Y11, Y4, Y13
+	VSUBPS       Y5, Y13, Y15
+	VFNMADD231PS Y15, Y6, Y11
+	VFNMADD231PS expAVX2<>+256(SB), Y15, Y11
+	VMOVAPS      Y8, Y15
+	VFMADD231PS  Y11, Y7, Y15
+	VFMADD213PS  expAVX2<>+448(SB), Y11, Y15
+	VFMADD213PS  Y9, Y11, Y15
+	VFMADD213PS  Y9, Y15, Y11
+	VPERMILPS    Y13, Y10, Y15
+	VPSLLD       $0x15, Y13, Y13
+	VPAND        expAVX2<>+576(SB), Y13, Y13
+	VPADDD       Y15, Y13, Y13
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y0, Y0
+	VMOVUPS      Y11, (CX)
+	VBROADCASTSS max+32(FP), Y11
+	VSUBPS       Y11, Y12, Y12
+	VMAXPS       expAVX2<>+0(SB), Y12, Y12
+	VMOVAPS      Y5, Y11
+	VFMADD231PS  Y12, Y4, Y11
+	VSUBPS       Y5, Y11, Y13
+	VFNMADD231PS Y13, Y6, Y12
+	VFNMADD231PS expAVX2<>+256(SB), Y13, Y12
+	VMOVAPS      Y8, Y13
+	VFMADD231PS  Y12, Y7, Y13
+	VFMADD213PS  expAVX2<>+448(SB), Y12, Y13
+	VFMADD213PS  Y9, Y12, Y13
+	VFMADD213PS  Y9, Y13, Y12
+	VPERMILPS    Y11, Y10, Y13
+	VPSLLD       $0x15, Y11, Y11
+	VPAND        expAVX2<>+576(SB), Y11, Y11
+	VPADDD       Y13, Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y12, Y1, Y1
+	VMOVUPS      Y12, 32(CX)
+	VBROADCASTSS s+64(FP), Y11
+	VMULPS       (DI), Y11, Y11
+	VBROADCASTSS s+64(FP), Y12
+	VMULPS       32(DI), Y12, Y12
+	VCVTPS2PH    $0x00, Y11, X14
+	VCVTPS2PH    $0x00, Y12, X11
+	VINSERTI128  $0x01, X11, Y14, Y11
+	VMOVNTPS     Y11, (R8)
+	VCVTPH2PS    32(AX), Y11
+	VCVTPH2PS    48(AX), Y12
+	VBROADCASTSS max+32(FP), Y13
+	VSUBPS       Y13, Y11, Y11
+	VMAXPS       expAVX2<>+0(SB), Y11, Y11
+	VMOVAPS      Y5, Y13
+	VFMADD231PS  Y11, Y4, Y13
+	VSUBPS       Y5, Y13, Y15
+	VFNMADD231PS Y15, Y6, Y11
+	VFNMADD231PS expAVX2<>+256(SB), Y15, Y11
+	VMOVAPS      Y8, Y15
+	VFMADD231PS  Y11, Y7, Y15
+	VFMADD213PS  expAVX2<>+448(SB), Y11, Y15
+	VFMADD213PS  Y9, Y11, Y15
+	VFMADD213PS  Y9, Y15, Y11
+	VPERMILPS    Y13, Y10, Y15
+	VPSLLD       $0x15, Y13, Y13
+	VPAND        expAVX2<>+576(SB), Y13, Y13
+	VPADDD       Y15, Y13, Y13
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y2, Y2
+	VMOVUPS      Y11, 64(CX)
+	VBROADCASTSS max+32(FP), Y11
+	VSUBPS       Y11, Y12, Y12
+	VMAXPS       expAVX2<>+0(SB), Y12, Y12
+	VMOVAPS      Y5, Y11
+	VFMADD231PS  Y12, Y4, Y11
+	VSUBPS       Y5, Y11, Y13
+	VFNMADD231PS Y13, Y6, Y12
+	VFNMADD231PS expAVX2<>+256(SB), Y13, Y12
+	VMOVAPS      Y8, Y13
+	VFMADD231PS  Y12, Y7, Y13
+	VFMADD213PS  expAVX2<>+448(SB), Y12, Y13
+	VFMADD213PS  Y9, Y12, Y13
+	VFMADD213PS  Y9, Y13, Y12
+	VPERMILPS    Y11, Y10, Y13
+	VPSLLD       $0x15, Y11, Y11
+	VPAND        expAVX2<>+576(SB), Y11, Y11
+	VPADDD       Y13, Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y12, Y3, Y3
+	VMOVUPS      Y12, 96(CX)
+	VBROADCASTSS s+64(FP), Y11
+	VMULPS       64(DI), Y11, Y11
+	VBROADCASTSS s+64(FP), Y12
+	VMULPS       96(DI), Y12, Y12
+	VCVTPS2PH    $0x00, Y11, X14
+	VCVTPS2PH    $0x00, Y12, X11
+	VINSERTI128  $0x01, X11, Y14, Y11
+	VMOVNTPS     Y11, 32(R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	VMOVUPS Y2, 64(BX)
+	VMOVUPS Y3, 96(BX)
+	VZEROUPPER
+	RET
+
 // func softmaxGradF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·softmaxGradF16AVX2(SB), $0-56
@@ -804,8 +1282,7 @@ TEXT ·softmaxGradF16AVX2(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0  (AX)(SI*1)
-	PREFETCHT0  (CX)(SI*1)
+	PREFETCHT1  (CX)(SI*1)
 	VCVTPH2PS   (CX), Y1
 	VCVTPH2PS   16(CX), Y2
 	VCVTPH2PS   (AX), Y3
@@ -845,8 +1322,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0  (AX)(SI*1)
-	PREFETCHT0  (CX)(SI*1)
+	PREFETCHT1  (CX)(SI*1)
 	VCVTPH2PS   (CX), Y1
 	VCVTPH2PS   16(CX), Y2
 	VCVTPH2PS   (AX), Y3
@@ -878,7 +1354,6 @@ aroundloop:
 	JNE         aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1080,6 +1555,56 @@ DATA quartersAVX512<>+56(SB)/4, $0x3fb504f3
 DATA quartersAVX512<>+60(SB)/4, $0x3fd744fd
 GLOBL quartersAVX512<>(SB), RODATA|NOPTR, $64
 
+DATA roundAVX512<>+0(SB)/4, $0x00000001
+DATA roundAVX512<>+4(SB)/4, $0x00000001
+DATA roundAVX512<>+8(SB)/4, $0x00000001
+DATA roundAVX512<>+12(SB)/4, $0x00000001
+DATA roundAVX512<>+16(SB)/4, $0x00000001
+DATA roundAVX512<>+20(SB)/4, $0x00000001
+DATA roundAVX512<>+24(SB)/4, $0x00000001
+DATA roundAVX512<>+28(SB)/4, $0x00000001
+DATA roundAVX512<>+32(SB)/4, $0x00000001
+DATA roundAVX512<>+36(SB)/4, $0x00000001
+DATA roundAVX512<>+40(SB)/4, $0x00000001
+DATA roundAVX512<>+44(SB)/4, $0x00000001
+DATA roundAVX512<>+48(SB)/4, $0x00000001
+DATA roundAVX512<>+52(SB)/4, $0x00000001
+DATA roundAVX512<>+56(SB)/4, $0x00000001
+DATA roundAVX512<>+60(SB)/4, $0x00000001
+DATA roundAVX512<>+64(SB)/4, $0x00007fff
+DATA roundAVX512<>+68(SB)/4, $0x00007fff
+DATA roundAVX512<>+72(SB)/4, $0x00007fff
+DATA roundAVX512<>+76(SB)/4, $0x00007fff
+DATA roundAVX512<>+80(SB)/4, $0x00007fff
+DATA roundAVX512<>+84(SB)/4, $0x00007fff
+DATA roundAVX512<>+88(SB)/4, $0x00007fff
+DATA roundAVX512<>+92(SB)/4, $0x00007fff
+DATA roundAVX512<>+96(SB)/4, $0x00007fff
+DATA roundAVX512<>+100(SB)/4, $0x00007fff
+DATA roundAVX512<>+104(SB)/4, $0x00007fff
+DATA roundAVX512<>+108(SB)/4, $0x00007fff
+DATA roundAVX512<>+112(SB)/4, $0x00007fff
+DATA roundAVX512<>+116(SB)/4, $0x00007fff
+DATA roundAVX512<>+120(SB)/4, $0x00007fff
+DATA roundAVX512<>+124(SB)/4, $0x00007fff
+DATA roundAVX512<>+128(SB)/4, $0xffff0000
+DATA roundAVX512<>+132(SB)/4, $0xffff0000
+DATA roundAVX512<>+136(SB)/4, $0xffff0000
+DATA roundAVX512<>+140(SB)/4, $0xffff0000
+DATA roundAVX512<>+144(SB)/4, $0xffff0000
+DATA roundAVX512<>+148(SB)/4, $0xffff0000
+DATA roundAVX512<>+152(SB)/4, $0xffff0000
+DATA roundAVX512<>+156(SB)/4, $0xffff0000
+DATA roundAVX512<>+160(SB)/4, $0xffff0000
+DATA roundAVX512<>+164(SB)/4, $0xffff0000
+DATA roundAVX512<>+168(SB)/4, $0xffff0000
+DATA roundAVX512<>+172(SB)/4, $0xffff0000
+DATA roundAVX512<>+176(SB)/4, $0xffff0000
+DATA roundAVX512<>+180(SB)/4, $0xffff0000
+DATA roundAVX512<>+184(SB)/4, $0xffff0000
+DATA roundAVX512<>+188(SB)/4, $0xffff0000
+GLOBL roundAVX512<>(SB), RODATA|NOPTR, $192
+
 // func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·softmaxExpF32AVX512(SB), $0-48
@@ -1102,8 +1627,8 @@ TEXT ·softmaxExpF32AVX512(SB), $0-48
 	JE           done
 
 loop:
-	PREFETCHT0   (AX)(SI*1)
-	PREFETCHT0   64(AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
+	PREFETCHT1   64(AX)(SI*1)
 	VMOVUPS      (AX), Z10
 	VMOVUPS      64(AX), Z11
 	VSUBPS       Z0, Z10, Z10
@@ -1155,6 +1680,92 @@ done:
 	VZEROUPPER
 	RET
 
+// func softmaxPipeF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·softmaxPipeF32AVX512(SB), $0-68
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS expAVX512<>+64(SB), Z2
+	VMOVUPS expAVX512<>+128(SB), Z3
+	VMOVUPS expAVX512<>+192(SB), Z4
+	VMOVUPS expAVX512<>+320(SB), Z5
+	VMOVUPS expAVX512<>+384(SB), Z6
+	VMOVUPS expAVX512<>+512(SB), Z7
+	VMOVUPS quartersAVX512<>+0(SB), Z8
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (AX)(SI*1)
+	PREFETCHT1   64(AX)(SI*1)
+	VMOVUPS      (AX), Z9
+	VMOVUPS      64(AX), Z10
+	VBROADCASTSS max+32(FP), Z11
+	VSUBPS       Z11, Z9, Z9
+	VMAXPS       expAVX512<>+0(SB), Z9, Z9
+	VMOVAPS      Z3, Z11
+	VFMADD231PS  Z9, Z2, Z11
+	VSUBPS       Z3, Z11, Z12
+	VFNMADD231PS Z12, Z4, Z9
+	VFNMADD231PS expAVX512<>+256(SB), Z12, Z9
+	VMOVAPS      Z6, Z12
+	VFMADD231PS  Z9, Z5, Z12
+	VFMADD213PS  expAVX512<>+448(SB), Z9, Z12
+	VFMADD213PS  Z7, Z9, Z12
+	VFMADD213PS  Z7, Z12, Z9
+	VPERMILPS    Z11, Z8, Z12
+	VPSLLD       $0x15, Z11, Z11
+	VPANDD       expAVX512<>+576(SB), Z11, Z11
+	VPADDD       Z12, Z11, Z11
+	VMULPS       Z11, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z9, (CX)
+	VBROADCASTSS max+32(FP), Z9
+	VSUBPS       Z9, Z10, Z10
+	VMAXPS       expAVX512<>+0(SB), Z10, Z10
+	VMOVAPS      Z3, Z9
+	VFMADD231PS  Z10, Z2, Z9
+	VSUBPS       Z3, Z9, Z11
+	VFNMADD231PS Z11, Z4, Z10
+	VFNMADD231PS expAVX512<>+256(SB), Z11, Z10
+	VMOVAPS      Z6, Z11
+	VFMADD231PS  Z10, Z5, Z11
+	VFMADD213PS  expAVX512<>+448(SB), Z10, Z11
+	VFMADD213PS  Z7, Z10, Z11
+	VFMADD213PS  Z7, Z11, Z10
+	VPERMILPS    Z9, Z8, Z11
+	VPSLLD       $0x15, Z9, Z9
+	VPANDD       expAVX512<>+576(SB), Z9, Z9
+	VPADDD       Z11, Z9, Z9
+	VMULPS       Z9, Z10, Z10
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z10, 64(CX)
+	VBROADCASTSS s+64(FP), Z9
+	VMULPS       (DI), Z9, Z9
+	VBROADCASTSS s+64(FP), Z10
+	VMULPS       64(DI), Z10, Z10
+	VMOVNTPS     Z9, (R8)
+	VMOVNTPS     Z10, 64(R8)
+	ADDQ         $+128, AX
+	ADDQ         $+128, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VZEROUPPER
+	RET
+
 // func softmaxGradF32AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·softmaxGradF32AVX512(SB), $0-56
@@ -1171,10 +1782,8 @@ TEXT ·softmaxGradF32AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
-	PREFETCHT0 64(CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
+	PREFETCHT1 64(CX)(SI*1)
 	VMOVUPS    (CX), Z1
 	VMOVUPS    64(CX), Z2
 	VMOVUPS    (AX), Z3
@@ -1200,10 +1809,8 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 64(AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
-	PREFETCHT0 64(CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
+	PREFETCHT1 64(CX)(SI*1)
 	VMOVUPS    (CX), Z1
 	VMOVUPS    64(CX), Z2
 	VMOVUPS    (AX), Z3
@@ -1221,7 +1828,6 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1247,7 +1853,7 @@ TEXT ·softmaxExpBF16AVX512(SB), $0-48
 	JE           done
 
 loop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VMOVUPS      (AX), Z10
 	VPANDD       highAVX512<>+0(SB), Z10, Z11
 	VPSLLD       $0x10, Z10, Z10
@@ -1300,6 +1906,101 @@ done:
 	VZEROUPPER
 	RET
 
+// func softmaxPipeBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·softmaxPipeBF16AVX512(SB), $0-68
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS expAVX512<>+64(SB), Z2
+	VMOVUPS expAVX512<>+128(SB), Z3
+	VMOVUPS expAVX512<>+192(SB), Z4
+	VMOVUPS expAVX512<>+320(SB), Z5
+	VMOVUPS expAVX512<>+384(SB), Z6
+	VMOVUPS expAVX512<>+512(SB), Z7
+	VMOVUPS quartersAVX512<>+0(SB), Z8
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (AX)(SI*1)
+	VMOVUPS      (AX), Z9
+	VPANDD       highAVX512<>+0(SB), Z9, Z10
+	VPSLLD       $0x10, Z9, Z9
+	VBROADCASTSS max+32(FP), Z11
+	VSUBPS       Z11, Z9, Z9
+	VMAXPS       expAVX512<>+0(SB), Z9, Z9
+	VMOVAPS      Z3, Z11
+	VFMADD231PS  Z9, Z2, Z11
+	VSUBPS       Z3, Z11, Z12
+	VFNMADD231PS Z12, Z4, Z9
+	VFNMADD231PS expAVX512<>+256(SB), Z12, Z9
+	VMOVAPS      Z6, Z12
+	VFMADD231PS  Z9, Z5, Z12
+	VFMADD213PS  expAVX512<>+448(SB), Z9, Z12
+	VFMADD213PS  Z7, Z9, Z12
+	VFMADD213PS  Z7, Z12, Z9
+	VPERMILPS    Z11, Z8, Z12
+	VPSLLD       $0x15, Z11, Z11
+	VPANDD       expAVX512<>+576(SB), Z11, Z11
+	VPADDD       Z12, Z11, Z11
+	VMULPS       Z11, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z9, (CX)
+	VBROADCASTSS max+32(FP), Z9
+	VSUBPS       Z9, Z10, Z10
+	VMAXPS       expAVX512<>+0(SB), Z10, Z10
+	VMOVAPS      Z3, Z9
+	VFMADD231PS  Z10, Z2, Z9
+	VSUBPS       Z3, Z9, Z11
+	VFNMADD231PS Z11, Z4, Z10
+	VFNMADD231PS expAVX512<>+256(SB), Z11, Z10
+	VMOVAPS      Z6, Z11
+	VFMADD231PS  Z10, Z5, Z11
+	VFMADD213PS  expAVX512<>+448(SB), Z10, Z11
+	VFMADD213PS  Z7, Z10, Z11
+	VFMADD213PS  Z7, Z11, Z10
+	VPERMILPS    Z9, Z8, Z11
+	VPSLLD       $0x15, Z9, Z9
+	VPANDD       expAVX512<>+576(SB), Z9, Z9
+	VPADDD       Z11, Z9, Z9
+	VMULPS       Z9, Z10, Z10
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z10, 64(CX)
+	VBROADCASTSS s+64(FP), Z9
+	VMULPS       (DI), Z9, Z9
+	VBROADCASTSS s+64(FP), Z10
+	VMULPS       64(DI), Z10, Z10
+	VPSRLD       $0x10, Z9, Z11
+	VPANDD       roundAVX512<>+0(SB), Z11, Z11
+	VPADDD       roundAVX512<>+64(SB), Z11, Z11
+	VPADDD       Z9, Z11, Z11
+	VPSRLD       $0x10, Z10, Z9
+	VPANDD       roundAVX512<>+0(SB), Z9, Z9
+	VPADDD       roundAVX512<>+64(SB), Z9, Z9
+	VPADDD       Z10, Z9, Z9
+	VPSRLD       $0x10, Z11, Z11
+	VPTERNLOGD   $0xf8, roundAVX512<>+128(SB), Z9, Z11
+	VMOVNTPS     Z11, (R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VZEROUPPER
+	RET
+
 // func softmaxGradBF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·softmaxGradBF16AVX512(SB), $0-56
@@ -1325,8 +2026,7 @@ TEXT ·softmaxGradBF16AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
 	VMOVUPS    (CX), Z4
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
@@ -1363,8 +2063,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0 (AX)(SI*1)
-	PREFETCHT0 (CX)(SI*1)
+	PREFETCHT1 (CX)(SI*1)
 	VMOVUPS    (CX), Z4
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
@@ -1393,7 +2092,6 @@ aroundloop:
 	JNE        aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1419,7 +2117,7 @@ TEXT ·softmaxExpF16AVX512(SB), $0-48
 	JE           done
 
 loop:
-	PREFETCHT0   (AX)(SI*1)
+	PREFETCHT1   (AX)(SI*1)
 	VCVTPH2PS    (AX), Z10
 	VCVTPH2PS    32(AX), Z11
 	VSUBPS       Z0, Z10, Z10
@@ -1471,6 +2169,93 @@ done:
 	VZEROUPPER
 	RET
 
+// func softmaxPipeF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·softmaxPipeF16AVX512(SB), $0-68
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS expAVX512<>+64(SB), Z2
+	VMOVUPS expAVX512<>+128(SB), Z3
+	VMOVUPS expAVX512<>+192(SB), Z4
+	VMOVUPS expAVX512<>+320(SB), Z5
+	VMOVUPS expAVX512<>+384(SB), Z6
+	VMOVUPS expAVX512<>+512(SB), Z7
+	VMOVUPS quartersAVX512<>+0(SB), Z8
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (AX)(SI*1)
+	VCVTPH2PS    (AX), Z9
+	VCVTPH2PS    32(AX), Z10
+	VBROADCASTSS max+32(FP), Z11
+	VSUBPS       Z11, Z9, Z9
+	VMAXPS       expAVX512<>+0(SB), Z9, Z9
+	VMOVAPS      Z3, Z11
+	VFMADD231PS  Z9, Z2, Z11
+	VSUBPS       Z3, Z11, Z13
+	VFNMADD231PS Z13, Z4, Z9
+	VFNMADD231PS expAVX512<>+256(SB), Z13, Z9
+	VMOVAPS      Z6, Z13
+	VFMADD231PS  Z9, Z5, Z13
+	VFMADD213PS  expAVX512<>+448(SB), Z9, Z13
+	VFMADD213PS  Z7, Z9, Z13
+	VFMADD213PS  Z7, Z13, Z9
+	VPERMILPS    Z11, Z8, Z13
+	VPSLLD       $0x15, Z11, Z11
+	VPANDD       expAVX512<>+576(SB), Z11, Z11
+	VPADDD       Z13, Z11, Z11
+	VMULPS       Z11, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z9, (CX)
+	VBROADCASTSS max+32(FP), Z9
+	VSUBPS       Z9, Z10, Z10
+	VMAXPS       expAVX512<>+0(SB), Z10, Z10
+	VMOVAPS      Z3, Z9
+	VFMADD231PS  Z10, Z2, Z9
+	VSUBPS       Z3, Z9, Z11
+	VFNMADD231PS Z11, Z4, Z10
+	VFNMADD231PS expAVX512<>+256(SB), Z11, Z10
+	VMOVAPS      Z6, Z11
+	VFMADD231PS  Z10, Z5, Z11
+	VFMADD213PS  expAVX512<>+448(SB), Z10, Z11
+	VFMADD213PS  Z7, Z10, Z11
+	VFMADD213PS  Z7, Z11, Z10
+	VPERMILPS    Z9, Z8, Z11
+	VPSLLD       $0x15, Z9, Z9
+	VPANDD       expAVX512<>+576(SB), Z9, Z9
+	VPADDD       Z11, Z9, Z9
+	VMULPS       Z9, Z10, Z10
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z10, 64(CX)
+	VBROADCASTSS s+64(FP), Z9
+	VMULPS       (DI), Z9, Z9
+	VBROADCASTSS s+64(FP), Z10
+	VMULPS       64(DI), Z10, Z10
+	VCVTPS2PH    $0x00, Z9, Y12
+	VCVTPS2PH    $0x00, Z10, Y9
+	VINSERTI64X4 $0x01, Y9, Z12, Z9
+	VMOVNTPS     Z9, (R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VZEROUPPER
+	RET
+
 // func softmaxGradF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·softmaxGradF16AVX512(SB), $0-56
@@ -1487,8 +2272,7 @@ TEXT ·softmaxGradF16AVX512(SB), $0-56
 	JE           plaindone
 
 plainloop:
-	PREFETCHT0   (AX)(SI*1)
-	PREFETCHT0   (CX)(SI*1)
+	PREFETCHT1   (CX)(SI*1)
 	VCVTPH2PS    (CX), Z1
 	VCVTPH2PS    32(CX), Z2
 	VCVTPH2PS    (AX), Z3
@@ -1516,8 +2300,7 @@ around:
 	JE    arounddone
 
 aroundloop:
-	PREFETCHT0   (AX)(SI*1)
-	PREFETCHT0   (CX)(SI*1)
+	PREFETCHT1   (CX)(SI*1)
 	VCVTPH2PS    (CX), Z1
 	VCVTPH2PS    32(CX), Z2
 	VCVTPH2PS    (AX), Z3
@@ -1537,6 +2320,5 @@ aroundloop:
 	JNE          aroundloop
 
 arounddone:
-	SFENCE
 	VZEROUPPER
 	RET

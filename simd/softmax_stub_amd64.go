@@ -9,6 +9,11 @@ package simd
 //go:noescape
 func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
+// softmaxPipeF32AVX2 is softmaxExp, and writes done*s to y around the cache.
+//
+//go:noescape
+func softmaxPipeF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+
 // nt not 0 bypasses the cache.
 //
 //go:noescape
@@ -18,6 +23,11 @@ func softmaxGradF32AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ah
 //
 //go:noescape
 func softmaxExpBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+
+// softmaxPipeBF16AVX2 is softmaxExp, and writes done*s to y around the cache.
+//
+//go:noescape
+func softmaxPipeBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
 // nt not 0 bypasses the cache.
 //
@@ -29,6 +39,11 @@ func softmaxGradBF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, a
 //go:noescape
 func softmaxExpF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
+// softmaxPipeF16AVX2 is softmaxExp, and writes done*s to y around the cache.
+//
+//go:noescape
+func softmaxPipeF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+
 // nt not 0 bypasses the cache.
 //
 //go:noescape
@@ -38,6 +53,11 @@ func softmaxGradF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ah
 //
 //go:noescape
 func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+
+// softmaxPipeF32AVX512 is softmaxExp, and writes done*s to y around the cache.
+//
+//go:noescape
+func softmaxPipeF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
 // nt not 0 bypasses the cache.
 //
@@ -49,6 +69,11 @@ func softmaxGradF32AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, 
 //go:noescape
 func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
+// softmaxPipeBF16AVX512 is softmaxExp, and writes done*s to y around the cache.
+//
+//go:noescape
+func softmaxPipeBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+
 // nt not 0 bypasses the cache.
 //
 //go:noescape
@@ -58,6 +83,11 @@ func softmaxGradBF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32,
 //
 //go:noescape
 func softmaxExpF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+
+// softmaxPipeF16AVX512 is softmaxExp, and writes done*s to y around the cache.
+//
+//go:noescape
+func softmaxPipeF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
 // nt not 0 bypasses the cache.
 //

@@ -9,8 +9,8 @@ package simd
 //go:noescape
 func softmaxExpF32NEON(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxGradF32NEON writes dx = y*(dy-dot). It prefetches both inputs ahead bytes further on;
-// nt does nothing here.
+// softmaxGradF32NEON writes dx = y*(dy-dot). It prefetches dy ahead bytes further on; nt does
+// nothing here.
 // Reference: softmaxGradGeneric.
 //
 //go:noescape
@@ -23,8 +23,8 @@ func softmaxGradF32NEON(y, dy, dx *byte, groups int, dot float32, ahead, nt int)
 //go:noescape
 func softmaxExpBF16NEON(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxGradBF16NEON writes dx = y*(dy-dot). It prefetches both inputs ahead bytes further on;
-// nt does nothing here.
+// softmaxGradBF16NEON writes dx = y*(dy-dot). It prefetches dy ahead bytes further on; nt does
+// nothing here.
 // Reference: softmaxGradGeneric.
 //
 //go:noescape
@@ -37,8 +37,8 @@ func softmaxGradBF16NEON(y, dy, dx *byte, groups int, dot float32, ahead, nt int
 //go:noescape
 func softmaxExpF16NEON(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxGradF16NEON writes dx = y*(dy-dot). It prefetches both inputs ahead bytes further on;
-// nt does nothing here.
+// softmaxGradF16NEON writes dx = y*(dy-dot). It prefetches dy ahead bytes further on; nt does
+// nothing here.
 // Reference: softmaxGradGeneric.
 //
 //go:noescape

@@ -66,14 +66,11 @@ func (v rbf) spread(m operand.Op, r reg.VecVirtual) {
 	}
 }
 
-// argument broadcasts a parameter where it is needed: between panels its register serves others.
-func (v rbf) argument(name string) reg.VecVirtual {
-	a, err := v.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
+// broadcast fills a register with a parameter where it is needed: between panels the
+// register serves others.
+func (v rbf) broadcast(name string) reg.VecVirtual {
 	r := v.reg()
-	v.spread(a.Addr, r)
+	v.spread(v.argument(name), r)
 	return r
 }
 
@@ -171,7 +168,7 @@ type rbfConstants struct {
 // kernelValues replaces u by 2^(c u): n = round(c u), in quarters for f32, f = c u - n with one
 // rounding. A NaN stays.
 func (v rbf) kernelValues(u regs, k rbfConstants) {
-	c, low, limit := v.argument("c"), v.argument("clow"), v.argument("limit")
+	c, low, limit := v.broadcast("c"), v.broadcast("clow"), v.broadcast("limit")
 	magic := v.keep(k.magic)
 	var quarters reg.VecVirtual
 	if !v.double {

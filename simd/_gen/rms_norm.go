@@ -53,11 +53,13 @@ func rmsScale(v vec, t int, round bool) {
 }
 
 func rmsDot(v vec, t int) {
-	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes, w in places.",
-		"func(dy, x *byte, w *float32, groups int, lanes *float32)")
-	dy, x, w, n, lanes := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("groups"), v.pointer("lanes")
+	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.",
+		"func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)")
+	dy, x, w := v.pointer("dy"), v.pointer("x"), v.pointer("w")
+	n, lanes, ahead := v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	acc := v.accumulators(lanes)
 	v.loop("", n, func() {
+		v.prefetch(t, dy, ahead)
 		for j := range v.pairs() {
 			m, e := v.load(t, dy, j), v.load(t, x, j)
 			for i, o := range v.places(t, j) {
@@ -73,16 +75,17 @@ func rmsDot(v vec, t int) {
 }
 
 func rmsDotWeight(v vec, t int, round bool) {
-	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.",
-		"func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32)")
+	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.\nIt prefetches dy ahead bytes further on.",
+		"func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)")
 	dy, x, w, part := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("part")
-	n, lanes, r := v.pointer("groups"), v.pointer("lanes"), v.scalar("r")
+	n, lanes, r, ahead := v.pointer("groups"), v.pointer("lanes"), v.scalar("r"), v.pointer("ahead")
 	acc := v.accumulators(lanes)
 	var k ints
 	if round {
 		k = v.rounding(t)
 	}
 	v.loop("", n, func() {
+		v.prefetch(t, dy, ahead)
 		for j := range v.pairs() {
 			d, e := v.load(t, dy, j), v.load(t, x, j)
 			for i, o := range v.places(t, j) {
@@ -107,13 +110,12 @@ func rmsDotWeight(v vec, t int, round bool) {
 }
 
 func rmsGrad(v vec, t int) {
-	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x, w in places. It prefetches both inputs ahead bytes further on;\nnt not 0 bypasses the cache.",
+	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x, w in places. It prefetches x ahead bytes further on;\nnt not 0 bypasses the cache.",
 		"func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)")
 	dy, x, w, dx := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("dx")
 	n, ahead, r, c := v.pointer("groups"), v.pointer("ahead"), v.scalar("r"), v.scalar("c")
 	k := v.rounding(t)
 	v.twice(n, func(nt bool) {
-		v.prefetch(t, dy, ahead)
 		v.prefetch(t, x, ahead)
 		for j := range v.pairs() {
 			e, p := v.load(t, dy, j), v.load(t, x, j)

@@ -97,13 +97,7 @@ func (v vec) pointer(name string) reg.Register { return v.Load(v.Param(name), v.
 
 // scalar broadcasts a float argument.
 func (v vec) scalar(name string) reg.VecVirtual {
-	r := v.reg()
-	a, err := v.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	v.VBROADCASTSS(a.Addr, r)
-	return r
+	return v.spread(v.argument(name))
 }
 
 // loop runs body count times, none for 0, and then returns from the function.
@@ -170,8 +164,8 @@ func (v vec) load(t int, p reg.Register, j int) regs {
 	return r
 }
 
-// ints are the constants of bf16 rounding, in registers.
-type ints struct{ one, bias, high reg.VecVirtual }
+// ints are the constants of bf16 rounding.
+type ints struct{ one, bias, high operand.Op }
 
 // broadcast fills a register with a 32-bit constant.
 func (v vec) broadcast(bits uint32) reg.VecVirtual {
@@ -188,6 +182,12 @@ func (v vec) rounding(t int) ints {
 		return ints{}
 	}
 	return ints{v.broadcast(1), v.broadcast(0x7fff), v.broadcast(0xffff0000)}
+}
+
+// roundingMemory does so where registers are short.
+func (v vec) roundingMemory() ints {
+	m := v.table("round", []uint64{1, 0x7fff, 0xffff0000}, 4)
+	return ints{m(0), m(1), m(2)}
 }
 
 func (v vec) and(a operand.Op, b, d reg.VecVirtual) {
@@ -270,7 +270,7 @@ func (v vec) write(r reg.VecVirtual, m operand.Mem, nt bool) {
 }
 
 // twice emits a loop with ordinary stores and one with stores that bypass the cache, chosen
-// by the argument nt. The fence orders the latter before whatever tells another core.
+// by the argument nt. rowFence orders the latter before whatever tells another core.
 func (v vec) twice(count reg.Register, body func(nt bool)) {
 	nt := v.pointer("nt")
 	v.TESTQ(nt, nt)
@@ -279,14 +279,13 @@ func (v vec) twice(count reg.Register, body func(nt bool)) {
 	v.end()
 	v.Label("around")
 	v.loop("around", count, func() { body(true) })
-	v.SFENCE()
 	v.end()
 }
 
-// prefetch asks for the cache lines of a group of type t that lie ahead bytes behind p.
+// prefetch asks the level 2 cache for the lines of a group of type t that lie ahead bytes behind p.
 func (v vec) prefetch(t int, p, ahead reg.Register) {
 	for o := 0; o < group*typeSizes[t]; o += 64 {
-		v.PREFETCHT0(operand.Mem{Base: p, Index: ahead, Scale: 1, Disp: o})
+		v.PREFETCHT1(operand.Mem{Base: p, Index: ahead, Scale: 1, Disp: o})
 	}
 }
 
@@ -306,6 +305,11 @@ func (v vec) flush(acc regs, p reg.Register) {
 }
 
 var _ = register("row", func(c *build.Context) {
+	c.Function("rowFence")
+	c.SignatureExpr("func()")
+	c.Doc("rowFence orders stores that bypass the cache before later ones.")
+	c.SFENCE()
+	c.RET()
 	each(c, func(v vec) {
 		v = v.withHigh()
 		for t := range typeNames {
@@ -416,11 +420,12 @@ func rowSquare(v vec, t int) {
 }
 
 func rowDot(v vec, t int) {
-	v.function("rowDot"+typeNames[t], "adds the products of the elements of a and b to their lanes.",
-		"func(a, b *byte, groups int, lanes *float32)")
-	a, b, n, lanes := v.pointer("a"), v.pointer("b"), v.pointer("groups"), v.pointer("lanes")
+	v.function("rowDot"+typeNames[t], "adds the products of the elements of a and b to their lanes.\nIt prefetches a ahead bytes further on.",
+		"func(a, b *byte, groups int, lanes *float32, ahead int)")
+	a, b, n, lanes, ahead := v.pointer("a"), v.pointer("b"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	acc := v.accumulators(lanes)
 	v.loop("", n, func() {
+		v.prefetch(t, a, ahead)
 		for j := range v.pairs() {
 			p, q := v.load(t, a, j), v.load(t, b, j)
 			for i, o := range v.places(t, j) {
