@@ -40,7 +40,7 @@ struct Row {
   __device__ __forceinline__ float z(float temperature) const { return (negative - positive) / temperature; }
 };
 
-// loss is softplus in its exact form; torch's is linear above 20.
+// softplus in its exact form; torch's is linear above 20.
 __device__ __forceinline__ float softplus(float z) { return fmaxf(z, 0.0f) + log1pf(expf(-fabsf(z))); }
 
 __device__ __forceinline__ float nan() { return __int_as_float(0x7fc00000); }

@@ -7,7 +7,7 @@
 //   naive_rows      dx, one thread per row. grid ceil(rows/128), block 128.
 //   naive_columns   dw, one thread per column. grid ceil(n/128), block 128.
 //   cached_rows8    n <= 4096 (8 columns of a row per thread): block (tx, ty) of 512, tx the power of two >= n/8, grid at most
-//                   kPartials. Each row is read once and written once; the next rows' loads fly while these are
+//                   132 (cuda/rms_norm.go). Each row is read once and written once; the next rows' loads fly while these are
 //                   reduced. A thread owns its columns in all rows, so dw stays in its registers until one partial
 //                   row per block is left in scratch.
 //   cached_rows16   n <= 8192, the same with 16 columns.
@@ -17,7 +17,7 @@
 //   cached_columns  dw: adds the partial rows in order. grid ceil(n/32), block (8, 32).
 // The number of partial rows follows from rows and n alone, and every sum has a fixed order: the bits repeat.
 // Scratch: a header of 256 bytes, the rows' dots (wide only, rounded up to 256 bytes), then partials of ceil(n/4)*4 f32.
-// Shared memory: 17,408 bytes (rows8), 512 (rows16), 256 (dots), 4,096 (columns). Requires sm_80.
+// Shared memory: 18,944 bytes (rows8), 1,028 (rows16), 256 (dots), 4,096 (columns). Requires sm_80.
 #include "args/rms_norm_backward_args.h"
 #include "rownorm/weights.cuh"
 
@@ -38,7 +38,7 @@ constexpr long long kHeaderFloats = 64;
 
 __device__ __forceinline__ long long pitch(long long n) { return (n + 3) / 4 * 4; }
 
-// input is what enters dw for an x already multiplied by r.
+// input is what enters dw for an x already multiplied by r: rounded in the llama and none modes.
 template <class T, bool kRound> __device__ __forceinline__ float input(float xr) { return kRound ? rounded<T>(xr) : xr; }
 
 template <class T, class W> __device__ void naiveRows(const rms_norm_backward_args& a) {
