@@ -74,6 +74,9 @@ func (x *Index) absent(err error) error {
 	case !info.IsDir():
 		return &Error{File: x.dir, Byte: -1, Element: -1, Err: because(ErrNoIndex, "not a folder")}
 	}
+	if e := (*Error)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
 	return &Error{File: filepath.Join(x.dir, metadataName), Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrNoIndex, err)}
 }
 

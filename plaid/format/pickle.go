@@ -68,7 +68,7 @@ func unpickle(text []byte) (v any, at int, err error) {
 		op := text[u.at]
 		u.at++
 		if op == '.' {
-			if len(u.stack) != 1 || u.at != len(text) {
+			if len(u.stack) != 1 || u.stack[0] == (mark{}) || u.at != len(text) {
 				return nil, start, because(ErrCorrupt, "the pickle ends with %d values and %d bytes left", len(u.stack), len(text)-u.at)
 			}
 			return u.stack[0], start, nil
