@@ -1,6 +1,7 @@
 package benchsuite
 
 import (
+	"context"
 	"time"
 
 	"github.com/likbench/likbench/backend"
@@ -15,6 +16,8 @@ type fake struct {
 	info     backend.Info
 	clock    *steps
 	launched func(variant string)
+	traffic  error // what NewTraffic answers
+	moved    int64 // bytes of plain moves
 }
 
 func newFake(variants ...string) *fake {
@@ -54,6 +57,28 @@ func (d *fakeDevice) Alloc(n int64) (backend.Buffer, error) {
 
 func (d *fakeDevice) Load(instance, variant string) (backend.Program, error) {
 	return fakeProgram{instance, variant}, nil
+}
+
+// NewTraffic makes plain moves that take half a launch.
+func (d *fakeDevice) NewTraffic(_ backend.Stream, read, write int64, _ int) (backend.Traffic, error) {
+	return fakeTraffic{d.f, read + write}, d.f.traffic
+}
+
+// Ceilings make every row bound by reading.
+func (d *fakeDevice) Ceilings(context.Context) ([]backend.Ceiling, error) {
+	return []backend.Ceiling{{Name: "read", Unit: "B/s", Value: 1e9}}, nil
+}
+
+type fakeTraffic struct {
+	f     *fake
+	bytes int64
+}
+
+func (t fakeTraffic) Close() error { return nil }
+func (t fakeTraffic) Launch() error {
+	t.f.clock.now += launchCost / 2
+	t.f.moved += t.bytes
+	return nil
 }
 
 type fakeProgram struct{ instance, variant string }

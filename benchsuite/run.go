@@ -270,7 +270,8 @@ func (r *runner) plain(ctx context.Context, it *Item, row *Row) (err error) {
 	}
 	tr, err := m.NewTraffic(r.stream, int64(it.Cost.Read), int64(it.Cost.Write), row.Sets)
 	if err != nil {
-		return err
+		row.Reason = "no plain move beside it: " + err.Error() // the row's own time stands
+		return nil
 	}
 	defer func() { err = errors.Join(err, tr.Close()) }()
 	// By the same operation as the row's own time: single launches where those are long.

@@ -128,6 +128,29 @@ func TestSharedMemory(t *testing.T) {
 	require.Contains(t, md.String(), " shared |\n")
 }
 
+// A memory-bound row has a plain move of its bytes beside it; one that cannot be had does
+// not cost the row its time.
+func TestPlainMove(t *testing.T) {
+	f := newFake("good", "other")
+	r, err := runFake(t, t.Context(), f, Selection{})
+	require.NoError(t, err)
+	require.Equal(t, "read", r.Rows[0].BoundBy)
+	require.InEpsilon(t, 4500, r.Rows[0].PlainNS.Median, .03)
+	require.InEpsilon(t, .5, r.Rows[0].OfPlain, .03)
+	require.Positive(t, f.moved)
+	require.Zero(t, f.moved%(1000*4+10*8))
+	require.Zero(t, r.Rows[1].PlainNS, "once for a case, beside the variant that a launch takes")
+
+	f.traffic = backend.ErrOutOfMemory
+	r, err = runFake(t, t.Context(), f, Selection{})
+	require.NoError(t, err)
+	require.Equal(t, OK, r.Rows[0].Status)
+	require.InEpsilon(t, 9000, r.Rows[0].DeviceNS.Median, .02)
+	require.Zero(t, r.Rows[0].PlainNS)
+	require.Equal(t, "no plain move beside it: out of memory", r.Rows[0].Reason)
+	require.Zero(t, r.Failures())
+}
+
 func TestOperandsThatDoNotFit(t *testing.T) {
 	f := newFake("good")
 	f.info.Memory = 1 << 10
