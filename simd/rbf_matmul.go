@@ -52,6 +52,10 @@ const (
 	// rbfColumnBytes bounds a row's columns between two f64 additions: 4 rows of values take a
 	// quarter of a level 1 cache, and an f32 lane has 32 terms.
 	rbfColumnBytes = 2048
+	// rbfNear is what of the packed columns stays in a level 1 cache while rbfGroup quads of
+	// rows pass over it: a panel of 128 components would come from level 2 for each quad.
+	rbfNear  = 16 << 10
+	rbfGroup = 4
 	// rbfSkew keeps the rows of values out of one cache set: 1.4 times as fast at 16 columns of V.
 	rbfSkew = 64
 	// rbfPackedBytes is what the packed columns of a tile may take: well inside a level 2 cache.
@@ -102,7 +106,7 @@ func (s rbfShape) local(size int) (x, y, v, k, total int64) {
 	y = x + align64(quads*rbfQuad*int64(s.d)*z)
 	v = y + align64(int64(s.columns)*int64(s.d)*z)
 	k = v + align64(int64(s.columns)*int64(s.c)*z)
-	return x, y, v, k, k + rbfQuad*(rbfColumnBytes+rbfSkew)
+	return x, y, v, k, k + rbfGroup*rbfQuad*(rbfColumnBytes+rbfSkew)
 }
 
 func kernelRBF[F float32 | float64](r rbfRoutines[F]) Body[kernels.RBFMatmulArgs] {
@@ -198,23 +202,40 @@ func (w *rbfWorker[F]) run(block, split int) {
 	lo := block * w.rows
 	rows := min(w.rows, w.n-lo)
 	quads := ceil(rows, rbfQuad)
-	size := int(unsafe.Sizeof(F(0)))
-	panel := rbfPanelBytes / size
+	panel := rbfPanelBytes / int(unsafe.Sizeof(F(0)))
 	clear(w.acc)
 	w.packRows(lo, rows)
 	for g := w.groups * split / w.splits; g < w.groups*(split+1)/w.splits; g++ {
 		first := g * w.columns
 		panels := ceil(min(w.columns, w.m-first), panel)
 		w.packColumns(first, panels)
-		stride := panels*rbfPanelBytes + rbfSkew
-		for q := range quads {
-			w.tile(&w.px[q*rbfQuad*w.d], &w.py[0], &w.k[0], w.d, panels, stride, w.scale, w.low, w.limit)
-			for c := range w.c {
-				w.sum(&w.k[0], &w.pv[c*w.columns], &w.acc[(c*ceil(w.rows, rbfQuad)+q)*rbfQuad], panels, stride)
-			}
+		group := rbfGroup
+		if panels*rbfPanelBytes*w.d <= rbfNear {
+			group = 1 // all of them stay near
+		}
+		for q := 0; q < quads; q += group {
+			w.quads(q, min(group, quads-q), panels, panel)
 		}
 	}
 	w.store(lo, rows, split)
+}
+
+// quads does count quads of rows from the first on, for the packed columns.
+func (w *rbfWorker[F]) quads(first, count, panels, panel int) {
+	stride := panels*rbfPanelBytes + rbfSkew
+	values := len(w.k) / rbfGroup // of a quad
+	near := max(rbfNear/(rbfPanelBytes*w.d), 1)
+	for p := 0; p < panels; p += near {
+		for q := range count {
+			w.tile(&w.px[(first+q)*rbfQuad*w.d], &w.py[p*panel*w.d], &w.k[q*values+p*panel], w.d, min(near, panels-p), stride, w.scale, w.low, w.limit)
+		}
+	}
+	row := ceil(w.rows, rbfQuad)
+	for c := range w.c {
+		for q := range count {
+			w.sum(&w.k[q*values], &w.pv[c*w.columns], &w.acc[(c*row+first+q)*rbfQuad], panels, stride)
+		}
+	}
 }
 
 // packRows interleaves rows by four; rows beyond the last repeat it.

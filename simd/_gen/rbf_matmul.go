@@ -127,36 +127,56 @@ func (v rbf) distances(x, y, d reg.Register, half int) regs {
 	px, py, n := v.GP64(), v.GP64(), v.GP64()
 	v.MOVQ(x, px)
 	v.MOVQ(y, py)
-	v.MOVQ(d, n)
-	name := []string{"first", "second"}[half]
-	v.Label(name)
-	c := v.regs(2)
-	for i := range c {
-		v.VMOVUPS(operand.Mem{Base: py, Disp: half*2*v.width() + i*v.width()}, c[i])
+	steps := func(count int) {
+		for i := range count {
+			v.distance(u, px, py, i, half)
+		}
+		v.ADDQ(operand.I32(count*rbfRows*v.size()), px)
+		v.ADDQ(operand.I32(count*128), py)
+		v.DECQ(n)
 	}
-	for r := 0; r < rbfRows; r++ {
-		m := operand.Mem{Base: px, Disp: r * v.size()}
+	name := []string{"first", "second"}[half]
+	v.MOVQ(d, n)
+	v.SHRQ(operand.U8(2), n)
+	v.JE(operand.LabelRef(name + "rest"))
+	v.Label(name)
+	steps(4) // the loop's own instructions would take a sixth of the issue slots
+	v.JNE(operand.LabelRef(name))
+	v.Label(name + "rest")
+	v.MOVQ(d, n)
+	v.ANDQ(operand.I8(3), n)
+	v.JE(operand.LabelRef(name + "values"))
+	v.Label(name + "one")
+	steps(1)
+	v.JNE(operand.LabelRef(name + "one"))
+	v.Label(name + "values")
+	return u
+}
+
+// distance adds the squared differences in component i.
+func (v rbf) distance(u regs, px, py reg.Register, i, half int) {
+	c := v.regs(2)
+	for j := range c {
+		v.VMOVUPS(operand.Mem{Base: py, Disp: i*128 + half*2*v.width() + j*v.width()}, c[j])
+	}
+	for r := range rbfRows {
+		m := operand.Mem{Base: px, Disp: (i*rbfRows + r) * v.size()}
 		e := v.regs(2)
 		if v.wide {
-			for i := range e {
-				v.pick(v.VSUBPS_BCST, v.VSUBPD_BCST, m, c[i], e[i])
+			for j := range e {
+				v.pick(v.VSUBPS_BCST, v.VSUBPD_BCST, m, c[j], e[j])
 			}
 		} else {
 			b := v.reg()
 			v.spread(m, b)
-			for i := range e {
-				v.pick(v.VSUBPS, v.VSUBPD, c[i], b, e[i])
+			for j := range e {
+				v.pick(v.VSUBPS, v.VSUBPD, c[j], b, e[j])
 			}
 		}
-		for i := range e {
-			v.pick(v.VFMADD231PS, v.VFMADD231PD, e[i], e[i], u[2*r+i])
+		for j := range e {
+			v.pick(v.VFMADD231PS, v.VFMADD231PD, e[j], e[j], u[2*r+j])
 		}
 	}
-	v.ADDQ(operand.I32(rbfRows*v.size()), px)
-	v.ADDQ(operand.I32(128), py)
-	v.DECQ(n)
-	v.JNE(operand.LabelRef(name))
-	return u
 }
 
 // rbfConstants are those of 2^t in memory.
