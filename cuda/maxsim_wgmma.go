@@ -8,12 +8,14 @@ import (
 // Sizes that src/lateinteraction shares.
 const (
 	wgmmaTokens = 128
-	wgmmaShared = 13*16<<10 + 1024 // slots and their alignment
-	wgmmaSpan   = 128              // bytes of K in a slot
+	wgmmaSpan   = 128 // bytes of K in a slot
+	wgmmaSlot   = wgmmaTokens * wgmmaSpan
+	wgmmaShared = 13*wgmmaSlot + 1024 // slots and their alignment
+	smallShared = 6*wgmmaSlot + 1024  // two blocks fit a multiprocessor
 	joinThreads = 128
 
-	// splitBlocks and splitGroups bound the pieces of a launch that cuts documents between blocks.
-	splitBlocks, splitGroups = 160, 64
+	// splitUnits and splitGroups bound the pieces of a launch that cuts documents between blocks.
+	splitUnits, splitGroups = 160, 64
 
 	// joinTokens is what the second stage of a split costs, in document tokens of a block's time: about 3 µs.
 	joinTokens = 600
@@ -39,9 +41,11 @@ func (l *wgmmaLimits) accept(c *backend.Call) error {
 	return l.tileLimits.accept(c)
 }
 
-// workspace is for the partial maxima of a split launch: two tiles of rows a piece, whatever the sizes.
+// workspace is for the partial maxima of a split launch, whatever the sizes: two tiles of rows a piece, a piece for
+// each block and group. A group of ragged queries may fill half a tile only. Blocks of 64 rows are twice as many
+// and need less.
 func (l *wgmmaLimits) workspace(*backend.Call) int64 {
-	return (splitBlocks + splitGroups) * 2 * 256 * 4
+	return (splitUnits + 2*splitGroups + 1) * 2 * 256 * 4
 }
 
 // wgmmaPlan is the tile that a launch uses. It changes no bits.
@@ -49,37 +53,45 @@ type wgmmaPlan struct {
 	rows   int64 // query rows of a block
 	split  bool  // documents are cut between blocks and joined by a second stage
 	blocks int64
+	shared uint32
 }
 
 func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
-	p := wgmmaPlan{rows: 256, blocks: int64(units)}
 	// Query rows stay in shared memory: 128 KiB hold 256 rows of 512 bytes, 64 of 2048.
-	spans := CeilDiv(c.Axes[axisD]*l.bytes, wgmmaSpan)
-	switch rows := r.queryOff.Total; {
+	spans, rows, tile := CeilDiv(c.Axes[axisD]*l.bytes, wgmmaSpan), r.queryOff.Total, int64(256)
+	switch {
 	case rows <= 64 || spans > 8:
-		p.rows = 64
+		tile = 64
 	case rows <= 128 || spans > 4:
-		p.rows = 128
+		tile = 128
 	}
-	nd, most := c.Axes[axisND], r.docOff.Max
-	if nd == 0 || units == 0 {
-		return p
-	}
-	tile := p.rows
+	p := planOf(tile, spans, units)
+	nd, longest := c.Axes[axisND], r.docOff.Max
 	if tile == 128 { // has no split form
 		tile = 256
 		if spans > 4 {
 			tile = 64
 		}
 	}
-	groups := CeilDiv(r.queryOff.Total, tile)
-	if r.queryOff.Max > tile || groups > splitGroups {
+	groups := CeilDiv(rows, tile)
+	// The bound is on the axis: offsets of the device may fill it.
+	if r.queryOff.Max > tile || CeilDiv(c.Axes[axisTQ], tile) > splitGroups || groups*nd == 0 || units == 0 {
 		return p
 	}
-	// Whole documents take the longest share of a block; cut ones share evenly.
-	pairs, n := groups*nd, min(int64(units), splitBlocks)
-	if whole, even := CeilDiv(pairs, n)*most, CeilDiv(groups*r.docOff.Total, n); whole-even > joinTokens {
-		p.rows, p.split, p.blocks = tile, true, n
+	// Whole documents take the longest share of a multiprocessor; cut ones share evenly.
+	n := int64(min(units, splitUnits))
+	if whole, even := CeilDiv(groups*nd, n)*longest, CeilDiv(groups*r.docOff.Total, n); whole-even > joinTokens {
+		p = planOf(tile, spans, int(n))
+		p.split = true
+	}
+	return p
+}
+
+// planOf fills the device with blocks: two of 64 short rows, or one, on a multiprocessor.
+func planOf(rows, spans int64, units int) wgmmaPlan {
+	p := wgmmaPlan{rows: rows, blocks: int64(units), shared: wgmmaShared}
+	if rows == 64 && spans <= 2 {
+		p.blocks, p.shared = 2*int64(units), smallShared
 	}
 	return p
 }
@@ -108,7 +120,7 @@ func wgmmaStages[A any](of func(*A) ragged, l *wgmmaLimits) []Stage[A] {
 			r := of(a)
 			p := l.plan(&r, c, g.Units)
 			g.Line(p.blocks, threads)
-			g.Shared = wgmmaShared
+			g.Shared = p.shared
 			g.Skip = p.rows != rows || p.split != split || c.Axes[axisNQ] == 0 || c.Axes[axisND] == 0
 		}}
 	}

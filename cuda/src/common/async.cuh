@@ -4,6 +4,13 @@
 // sharedAddress is the 32-bit address within shared memory.
 __device__ __forceinline__ unsigned sharedAddress(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
+// dynamicShared is the dynamic shared memory of the launch in bytes.
+__device__ __forceinline__ unsigned dynamicShared() {
+  unsigned n;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(n));
+  return n;
+}
+
 // prefetchLine brings a line of global memory to the first-level cache.
 __device__ __forceinline__ void prefetchLine(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 

@@ -4,8 +4,8 @@
 // normalisation. Stages r64, r128, r256 are the same kernel for 64, 128 and 256 query rows a block; a launch
 // runs one of them. Where documents are too few to fill the device, s64 and s256 also cut documents between
 // blocks and leave partial maxima in scratch, which j64 and j256 join.
-// Geometry: one block per multiprocessor, 128 threads per 64 rows and 64 more; dynamic shared memory 208 KiB
-// and alignment (j: 128 threads, the same grid, none). Parameters after the block: tensor maps of query and doc, boxes of 64 rows x 128 bytes,
+// Geometry: one block per multiprocessor, or two small ones of 64 rows; 128 threads per 64 rows and 64 or 128
+// more; dynamic shared memory 208 (96) KiB and alignment (j: 128 threads, the same grid, none). Parameters after the block: tensor maps of query and doc, boxes of 64 rows x 128 bytes,
 // 128-byte swizzle. Requires sm_90a. Over mma: 64-row products from shared memory, the copy engine, documents
 // packed without gaps.
 //

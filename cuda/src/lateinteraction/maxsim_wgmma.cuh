@@ -9,8 +9,8 @@
 // query buffers, a queue of segments and a ring of document maxima. A consumer's fold of one tile runs while the
 // other warpgroups multiply.
 //
-// Shared memory: kSlots slots of 16 KiB, 1024-byte aligned, first the query buffers, then the token ring; about
-// 12 KiB of static memory.
+// Shared memory: as many slots of 16 KiB, 1024-byte aligned, as the launch gives (at most kSlots), first the query
+// buffers, then the token ring; up to 12 KiB of static memory.
 #pragma once
 #include "common/hopper.cuh"
 #include "common/status.cuh"
@@ -66,18 +66,20 @@ template <int Log> struct Count {
 template <int WG> struct Layout {
   int spans;   // K spans: copies of 128 bytes per row
   int buffers; // of query rows: 1 or 2
+  int held;    // slots that they take
   int slots;   // of the token ring
   unsigned base;
 
   __device__ __forceinline__ explicit Layout(long long rowBytes) {
     spans = (int)((rowBytes + kSpan - 1) / kSpan);
-    buffers = WG * spans <= 8 ? 2 : 1;
-    slots = kSlots - (buffers * WG * spans + 1) / 2;
+    buffers = WG > 1 && WG * spans <= 8 ? 2 : 1;
+    held = (buffers * WG * spans + 1) / 2;
+    slots = (int)(dynamicShared() - 1024) / kSlot - held;
     extern __shared__ unsigned char dynamic[];
     base = (sharedAddress(dynamic) + 1023) & ~1023u;
   }
   __device__ __forceinline__ unsigned query(int buffer, int wg, int span) const { return base + ((buffer * WG + wg) * spans + span) * kBox; }
-  __device__ __forceinline__ unsigned token(int slot) const { return base + (kSlots - slots + slot) * kSlot; }
+  __device__ __forceinline__ unsigned token(int slot) const { return base + (held + slot) * kSlot; }
 };
 
 // Operands is what the roles share beside the layout; all of it lies in the constant bank.
@@ -364,12 +366,14 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
   const Layout<WG> l(a.d * (long long)E::kBytes);
   const int warp = uniformWarp(), lane = threadIdx.x % kLanes;
   if (warp == WG * 4) p.doc().prefetch();
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kSlots; i++) barrierInit(sharedAddress(&s.full[i]), 1), barrierInit(sharedAddress(&s.empty[i]), WG * 4);
-    for (int i = 0; i < 2; i++) barrierInit(sharedAddress(&s.queryFull[i]), 1), barrierInit(sharedAddress(&s.queryEmpty[i]), WG * 4);
-    for (int i = 0; i < kQueue; i++) barrierInit(sharedAddress(&s.queued[i]), 1), barrierInit(sharedAddress(&s.taken[i]), WG * 4 + 1);
-    for (int i = 0; i < kRing; i++) barrierInit(sharedAddress(&s.ready[i]), WG * 4), barrierInit(sharedAddress(&s.spent[i]), 1);
+  if (warp == 0) {
+    if (lane < kSlots) barrierInit(sharedAddress(&s.full[lane]), 1), barrierInit(sharedAddress(&s.empty[lane]), WG * 4);
+    if (lane < 2) barrierInit(sharedAddress(&s.queryFull[lane]), 1), barrierInit(sharedAddress(&s.queryEmpty[lane]), WG * 4);
+    if (lane < kQueue) barrierInit(sharedAddress(&s.queued[lane]), 1), barrierInit(sharedAddress(&s.taken[lane]), WG * 4 + 1);
+    if (lane < kRing) barrierInit(sharedAddress(&s.ready[lane]), WG * 4), barrierInit(sharedAddress(&s.spent[lane]), 1);
     barriersVisible();
+  }
+  if (threadIdx.x == WG * 128) {
     prefetchMap(*queryMap), prefetchMap(*docMap);
     if (Scaled) prefetchMap(*scaleMap);
   }
