@@ -9,11 +9,14 @@
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 go=$(command -v go) || { echo "check: no go on PATH" >&2; exit 1; }
+required=${LIKBENCH_REQUIRE:-}
+# Compiling every CUDA object again takes minutes: it is the step objects, and no test of the others.
+export LIKBENCH_REQUIRE=${required//nvrtc/}
 sources() { git ls-files -z -co --exclude-standard -- "$@"; }
 
 # absent NAME REASON: true, after a word about it, where the step may be left out.
 absent() {
-	case ",${LIKBENCH_REQUIRE:-}," in
+	case ",$required," in
 	*",$1,"*) echo "$1 is required by LIKBENCH_REQUIRE but missing: $2"; return 1 ;;
 	esac
 	echo "left out: $1: $2"
@@ -67,8 +70,13 @@ step_arm64() {
 		CGO_ENABLED=0 GOARCH=arm64 LIKBENCH_REQUIRE=neon xargs go test -short -timeout 20m -exec "$qemu"
 }
 
-# Everything generated without a compiler, made again: nothing may change. The CUDA objects are compiled again by a
-# test of package cuda, wholly where nvrtc is promised.
+# The CUDA objects, compiled again: the same bytes.
+step_objects() {
+	[ -d build/cuda ] || { absent nvrtc "run cuda/_gen/fetch.sh"; return; }
+	LIKBENCH_REQUIRE=nvrtc go test -timeout 30m -run TestObjectsRebuild ./cuda
+}
+
+# Everything generated without a compiler, made again: nothing may change.
 step_fresh() {
 	local before after
 	before=$(sources | xargs -0 sha256sum 2>/dev/null | sort -k2)
@@ -107,12 +115,12 @@ step_fuzz() {
 # The command itself, on whatever this machine has.
 step_quick() { go run ./cmd/likbench --backend auto --quick --outdir "${RESULTS:-build/results}"; }
 
-all=(test format vet asmfmt staticcheck noasm v3 race arm64 fresh gorgonia cross vendored crlf fuzz quick)
+all=(test format vet asmfmt staticcheck noasm v3 race arm64 fresh objects gorgonia cross vendored crlf fuzz quick)
 [ $# -gt 0 ] || set -- "${all[@]}"
 for s in "$@"; do
 	declare -F "step_$s" >/dev/null || { echo "check: no step $s; steps: ${all[*]}" >&2; exit 2; }
 done
-echo "check: $("$go" version); required here: ${LIKBENCH_REQUIRE:-nothing}"
+echo "check: $("$go" version); required here: ${required:-nothing}"
 failed=() summary=()
 for s in "$@"; do
 	echo "=== $s"
