@@ -1,6 +1,6 @@
 #!/bin/bash
 # A clone with git's conversion to CR LF, as made on Windows by default: whatever is hashed or compared byte for
-# byte must still be right, and the tests must leave the clone clean.
+# byte must still be right, and the tests must leave the clone clean. They run with Go and nothing else on PATH.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 tmp=$(mktemp -d)
@@ -11,7 +11,9 @@ if git ls-files --eol | grep -E 'i/lf +w/(crlf|mixed)'; then
 	echo "these files were converted: mark them -text in .gitattributes"; exit 1
 fi
 go vet ./cmd/... ./internal/...
-go test -short ./cmd/likdocs ./cuda ./cuda/internal/... ./internal/... ./metal/internal/flatten ./plaid/... ./benchsuite/...
+# Go alone: no compiler, no emulator, no wheels, no git.
+PATH="$(go env GOROOT)/bin" CGO_ENABLED=0 LIKBENCH_REQUIRE='' \
+	go test -short ./cmd/likdocs ./cuda ./cuda/internal/... ./internal/... ./metal/internal/flatten ./plaid/... ./benchsuite/...
 bash -n .ci/run internal/ci/*.sh
 go run ./cmd/likdocs -check
 go run ./metal/_gen
