@@ -70,7 +70,7 @@ func examples(t testing.TB) []string {
 		dirs = append(dirs, dir)
 	}
 	warp, _ := writtenWARP(t)
-	return append(dirs, warp)
+	return append(dirs, warp, filepath.Join("testdata", "colbert", "index"))
 }
 
 // requireNamed requires a typed error that names the file.
@@ -84,9 +84,13 @@ func requireNamed(t testing.TB, err error, path string) {
 // TestTruncated cuts every file of every index: opening fails and names it.
 func TestTruncated(t *testing.T) {
 	for _, source := range examples(t) {
+		switch filepath.Base(source) {
+		case "fp17_d24_b8.index", "fp17_d32_b1.index", "fp17_d128_b2.index", "fp17_update_growth.index", "np_d64_b2_chunks.index":
+			continue // the same files as others, of other sizes
+		}
 		dir := duplicate(t, source)
 		for name, text := range snapshot(t, source) {
-			if strings.HasSuffix(name, ".lock") || name == "sizes.raw" {
+			if strings.HasSuffix(name, ".lock") {
 				continue // empty, and no part of the index
 			}
 			cuts := []int{0, 1, 9, 10, len(text) / 2, len(text) - 1}
@@ -104,9 +108,11 @@ func TestTruncated(t *testing.T) {
 				}
 				require.Error(t, err, "%s cut at %d of %d", filepath.Join(dir, name), cut, len(text))
 				requireNamed(t, err, name)
-				report, err := Check(dir)
-				require.NoError(t, err)
-				require.False(t, report.Clean(), "%s cut at %d", name, cut)
+				if cut == len(text)/2 {
+					report, err := Check(dir)
+					require.NoError(t, err)
+					require.False(t, report.Clean(), "%s cut at %d", name, cut)
+				}
 			}
 			put(t, dir, name, []byte(text))
 		}
