@@ -4,42 +4,42 @@
 
 package simd
 
-// u is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.
+// Reference: rbfTileGeneric.
 //
 //go:noescape
 func rbfTileF32AVX2(x *float32, y *float32, k *float32, d int, panels int, stride int, c float32, clow float32, limit float32)
 
-// k is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.
+// Reference: rbfSumGeneric.
 //
 //go:noescape
 func rbfSumF32AVX2(k *float32, w *float32, acc *float64, panels int, stride int)
 
-// u is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.
+// Reference: rbfTileGeneric.
 //
 //go:noescape
 func rbfTileF64AVX2(x *float64, y *float64, k *float64, d int, panels int, stride int, c float64, clow float64, limit float64)
 
-// k is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.
+// Reference: rbfSumGeneric.
 //
 //go:noescape
 func rbfSumF64AVX2(k *float64, w *float64, acc *float64, panels int, stride int)
 
-// u is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.
+// Reference: rbfTileGeneric.
 //
 //go:noescape
 func rbfTileF32AVX512(x *float32, y *float32, k *float32, d int, panels int, stride int, c float32, clow float32, limit float32)
 
-// k is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.
+// Reference: rbfSumGeneric.
 //
 //go:noescape
 func rbfSumF32AVX512(k *float32, w *float32, acc *float64, panels int, stride int)
 
-// u is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.
+// Reference: rbfTileGeneric.
 //
 //go:noescape
 func rbfTileF64AVX512(x *float64, y *float64, k *float64, d int, panels int, stride int, c float64, clow float64, limit float64)
 
-// k is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.
+// Reference: rbfSumGeneric.
 //
 //go:noescape
 func rbfSumF64AVX512(k *float64, w *float64, acc *float64, panels int, stride int)

@@ -4,162 +4,162 @@
 
 package simd
 
-// rmsDotF32AVX2 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// nt not 0 bypasses the cache.
+// Reference: rmsGradGeneric.
 //
 //go:noescape
 func rmsGradF32AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF32AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleF32AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotBF16AVX2 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotBF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// nt not 0 bypasses the cache.
+// Reference: rmsGradGeneric.
 //
 //go:noescape
 func rmsGradBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleBF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsScaleRoundBF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleRoundBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF16AVX2 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotF16AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// nt not 0 bypasses the cache.
+// Reference: rmsGradGeneric.
 //
 //go:noescape
 func rmsGradF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsScaleRoundF16AVX2 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleRoundF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF32AVX512 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// nt not 0 bypasses the cache.
+// Reference: rmsGradGeneric.
 //
 //go:noescape
 func rmsGradF32AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF32AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleF32AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotBF16AVX512 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotBF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// nt not 0 bypasses the cache.
+// Reference: rmsGradGeneric.
 //
 //go:noescape
 func rmsGradBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleBF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsScaleRoundBF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsDotF16AVX512 adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotF16AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 
-// nt not 0 bypasses the cache.
+// Reference: rmsGradGeneric.
 //
 //go:noescape
 func rmsGradF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
 
-// rmsScaleF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
-// rmsScaleRoundF16AVX512 writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.
+// Reference: rmsScaleGeneric.
 //
 //go:noescape
 func rmsScaleRoundF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
 
-// It prefetches dy ahead bytes further on.
+// Reference: rmsDotGeneric.
 //
 //go:noescape
 func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)

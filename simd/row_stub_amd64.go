@@ -7,152 +7,152 @@ package simd
 // rowFence orders stores that bypass the cache before later ones.
 func rowFence()
 
-// rowMaxF32AVX2 keeps the larger of each lane and its elements; a NaN stays.
+// Reference: rowMaxGeneric.
 //
 //go:noescape
 func rowMaxF32AVX2(x *byte, groups int, lanes *float32)
 
-// rowFindF32AVX2 returns the first group that has an element equal to value, or groups.
+// Reference: rowFindGeneric.
 //
 //go:noescape
 func rowFindF32AVX2(x *byte, groups int, value float32) int
 
-// rowSquareF32AVX2 adds the squares of the elements to their lanes.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowSquareF32AVX2(x *byte, groups int, lanes *float32)
 
-// It prefetches a ahead bytes further on.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowDotF32AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleF32AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
+// Reference: rowScaleGeneric.
 //
 //go:noescape
 func rowScaleF32AVX2(e *float32, y *byte, groups int, s float32, nt int)
 
-// rowMaxBF16AVX2 keeps the larger of each lane and its elements; a NaN stays.
+// Reference: rowMaxGeneric.
 //
 //go:noescape
 func rowMaxBF16AVX2(x *byte, groups int, lanes *float32)
 
-// rowFindBF16AVX2 returns the first group that has an element equal to value, or groups.
+// Reference: rowFindGeneric.
 //
 //go:noescape
 func rowFindBF16AVX2(x *byte, groups int, value float32) int
 
-// rowSquareBF16AVX2 adds the squares of the elements to their lanes.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowSquareBF16AVX2(x *byte, groups int, lanes *float32)
 
-// It prefetches a ahead bytes further on.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowDotBF16AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleBF16AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
+// Reference: rowScaleGeneric.
 //
 //go:noescape
 func rowScaleBF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
 
-// rowMaxF16AVX2 keeps the larger of each lane and its elements; a NaN stays.
+// Reference: rowMaxGeneric.
 //
 //go:noescape
 func rowMaxF16AVX2(x *byte, groups int, lanes *float32)
 
-// rowFindF16AVX2 returns the first group that has an element equal to value, or groups.
+// Reference: rowFindGeneric.
 //
 //go:noescape
 func rowFindF16AVX2(x *byte, groups int, value float32) int
 
-// rowSquareF16AVX2 adds the squares of the elements to their lanes.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowSquareF16AVX2(x *byte, groups int, lanes *float32)
 
-// It prefetches a ahead bytes further on.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowDotF16AVX2(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleF16AVX2 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
+// Reference: rowScaleGeneric.
 //
 //go:noescape
 func rowScaleF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
 
-// rowMaxF32AVX512 keeps the larger of each lane and its elements; a NaN stays.
+// Reference: rowMaxGeneric.
 //
 //go:noescape
 func rowMaxF32AVX512(x *byte, groups int, lanes *float32)
 
-// rowFindF32AVX512 returns the first group that has an element equal to value, or groups.
+// Reference: rowFindGeneric.
 //
 //go:noescape
 func rowFindF32AVX512(x *byte, groups int, value float32) int
 
-// rowSquareF32AVX512 adds the squares of the elements to their lanes.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowSquareF32AVX512(x *byte, groups int, lanes *float32)
 
-// It prefetches a ahead bytes further on.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowDotF32AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleF32AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
+// Reference: rowScaleGeneric.
 //
 //go:noescape
 func rowScaleF32AVX512(e *float32, y *byte, groups int, s float32, nt int)
 
-// rowMaxBF16AVX512 keeps the larger of each lane and its elements; a NaN stays.
+// Reference: rowMaxGeneric.
 //
 //go:noescape
 func rowMaxBF16AVX512(x *byte, groups int, lanes *float32)
 
-// rowFindBF16AVX512 returns the first group that has an element equal to value, or groups.
+// Reference: rowFindGeneric.
 //
 //go:noescape
 func rowFindBF16AVX512(x *byte, groups int, value float32) int
 
-// rowSquareBF16AVX512 adds the squares of the elements to their lanes.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowSquareBF16AVX512(x *byte, groups int, lanes *float32)
 
-// It prefetches a ahead bytes further on.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowDotBF16AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleBF16AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
+// Reference: rowScaleGeneric.
 //
 //go:noescape
 func rowScaleBF16AVX512(e *float32, y *byte, groups int, s float32, nt int)
 
-// rowMaxF16AVX512 keeps the larger of each lane and its elements; a NaN stays.
+// Reference: rowMaxGeneric.
 //
 //go:noescape
 func rowMaxF16AVX512(x *byte, groups int, lanes *float32)
 
-// rowFindF16AVX512 returns the first group that has an element equal to value, or groups.
+// Reference: rowFindGeneric.
 //
 //go:noescape
 func rowFindF16AVX512(x *byte, groups int, value float32) int
 
-// rowSquareF16AVX512 adds the squares of the elements to their lanes.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowSquareF16AVX512(x *byte, groups int, lanes *float32)
 
-// It prefetches a ahead bytes further on.
+// Reference: rowDotGeneric.
 //
 //go:noescape
 func rowDotF16AVX512(a *byte, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleF16AVX512 writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.
+// Reference: rowScaleGeneric.
 //
 //go:noescape
 func rowScaleF16AVX512(e *float32, y *byte, groups int, s float32, nt int)

@@ -4,92 +4,92 @@
 
 package simd
 
-// it to its lane. It prefetches x ahead bytes further on.
+// Reference: softmaxExpGeneric.
 //
 //go:noescape
 func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxPipeF32AVX2 is softmaxExp, and writes done*s to y around the cache.
+// Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
 func softmaxPipeF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// nt not 0 bypasses the cache.
+// Reference: softmaxGradGeneric.
 //
 //go:noescape
 func softmaxGradF32AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// it to its lane. It prefetches x ahead bytes further on.
+// Reference: softmaxExpGeneric.
 //
 //go:noescape
 func softmaxExpBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxPipeBF16AVX2 is softmaxExp, and writes done*s to y around the cache.
+// Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
 func softmaxPipeBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// nt not 0 bypasses the cache.
+// Reference: softmaxGradGeneric.
 //
 //go:noescape
 func softmaxGradBF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// it to its lane. It prefetches x ahead bytes further on.
+// Reference: softmaxExpGeneric.
 //
 //go:noescape
 func softmaxExpF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxPipeF16AVX2 is softmaxExp, and writes done*s to y around the cache.
+// Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
 func softmaxPipeF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// nt not 0 bypasses the cache.
+// Reference: softmaxGradGeneric.
 //
 //go:noescape
 func softmaxGradF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// it to its lane. It prefetches x ahead bytes further on.
+// Reference: softmaxExpGeneric.
 //
 //go:noescape
 func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxPipeF32AVX512 is softmaxExp, and writes done*s to y around the cache.
+// Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
 func softmaxPipeF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// nt not 0 bypasses the cache.
+// Reference: softmaxGradGeneric.
 //
 //go:noescape
 func softmaxGradF32AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// it to its lane. It prefetches x ahead bytes further on.
+// Reference: softmaxExpGeneric.
 //
 //go:noescape
 func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxPipeBF16AVX512 is softmaxExp, and writes done*s to y around the cache.
+// Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
 func softmaxPipeBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// nt not 0 bypasses the cache.
+// Reference: softmaxGradGeneric.
 //
 //go:noescape
 func softmaxGradBF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)
 
-// it to its lane. It prefetches x ahead bytes further on.
+// Reference: softmaxExpGeneric.
 //
 //go:noescape
 func softmaxExpF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 
-// softmaxPipeF16AVX512 is softmaxExp, and writes done*s to y around the cache.
+// Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
 func softmaxPipeF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// nt not 0 bypasses the cache.
+// Reference: softmaxGradGeneric.
 //
 //go:noescape
 func softmaxGradF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, ahead int, nt int)

@@ -31,7 +31,7 @@ const (
 	// beyond, the whole row is ranked.
 	topkScan = 4096
 	// topkSlack is what the list holds beyond 2k, so that small k does not select all the time.
-	topkSlack = 1024
+	topkSlack = 128
 	// topkSplit scores make a part of a long row, and topkFew is the number of rows below
 	// which rows are split: with more the rows themselves keep the workers busy.
 	topkSplit = 1 << 16
@@ -61,13 +61,13 @@ func kernelTopK(u *rowUnit) Body[kernels.TopKArgs] {
 			b, n := a.Score.Dims[0], a.Score.Dims[1]
 			return b * topkPartsOf(b, n)
 		},
-		Workspace: func(c *backend.Call) int64 { // the parts' best keys, and room to sort a row of results
+		Workspace: func(c *backend.Call) int64 { // the parts' best keys, and room to rank those of a row
 			n, k := c.Axes[topkN], c.Axes[topkK]
 			parts := topkPartsOf(1, n)
 			if parts == 1 {
 				return 0
 			}
-			return 8 * (min(c.Axes[topkB], topkFew-1)*min(parts*k, n+topkParts) + k)
+			return 8 * (min(c.Axes[topkB], topkFew-1) + 1) * min(parts*k, n+topkParts)
 		},
 		Local:  func(c *backend.Call) int64 { return 16 * topkCapacity(c.Axes[topkN], c.Axes[topkK]) },
 		Run:    func(t *Task, a *kernels.TopKArgs) { topkRun(u, t, a) },
@@ -109,7 +109,7 @@ func topkRun(u *rowUnit, t *Task, a *kernels.TopKArgs) {
 		live := int64(len(r.score))
 		if parts == 1 {
 			raceRead(unsafe.Pointer(unsafe.SliceData(r.score)), 4*live)
-			best := u.topkBest(r.score, 0, k, list)
+			best := u.topkBest(r.score, 0, k, list, spare)
 			topkSort(best, spare)
 			r.write(best)
 			continue
@@ -122,7 +122,7 @@ func topkRun(u *rowUnit, t *Task, a *kernels.TopKArgs) {
 		}
 		keep := min(int64(k), part)
 		out := Words[uint64](t.Scratch)[i*keep:][:keep]
-		best := u.topkBest(r.score[lo:hi], int(lo), k, list)
+		best := u.topkBest(r.score[lo:hi], int(lo), k, list, spare)
 		for j := copy(out, best); j < len(out); j++ {
 			out[j] = topkNone
 		}
@@ -142,7 +142,7 @@ func topkMerge(t *Task, a *kernels.TopKArgs) {
 	for i := range b {
 		best := all[int(i)*row:][:row]
 		if len(best) > k {
-			topkSelect(best, k)
+			topkCut(best, spare, k)
 			best = best[:k]
 		}
 		topkSort(best, spare)
@@ -182,9 +182,9 @@ func topkKey(score float32, index int) uint64 {
 	return uint64(b)<<32 | uint64(uint32(index))
 }
 
-// topkBest returns the min(k, len) best keys of scores whose first index is base, in no
-// order, in list.
-func (u *rowUnit) topkBest(score []float32, base, k int, list []uint64) []uint64 {
+// topkBest returns the min(k, len) best keys of scores whose first index is base, by
+// index, in list. spare is as long.
+func (u *rowUnit) topkBest(score []float32, base, k int, list, spare []uint64) []uint64 {
 	n := min(len(score), len(list))
 	for i, v := range score[:n] {
 		list[i] = topkKey(v, base+i)
@@ -193,11 +193,11 @@ func (u *rowUnit) topkBest(score []float32, base, k int, list []uint64) []uint64
 		return list[:n]
 	}
 	for at := n; ; {
-		topkSelect(list[:n], k)
+		last := topkCut(list[:n], spare, k)
 		if at == len(score) {
 			return list[:k]
 		}
-		bound := topkBound(score[int(uint32(list[k-1]))-base])
+		bound := topkBound(score[int(uint32(last))-base])
 		if bound != bound {
 			return list[:k]
 		}

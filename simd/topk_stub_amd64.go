@@ -4,12 +4,12 @@
 
 package simd
 
-// topkFindAVX2 returns the first group that has an element not below bound, or groups.
+// Reference: topkFindGeneric.
 //
 //go:noescape
 func topkFindAVX2(x *float32, groups int, bound float32) int
 
-// topkFindAVX512 returns the first group that has an element not below bound, or groups.
+// Reference: topkFindGeneric.
 //
 //go:noescape
 func topkFindAVX512(x *float32, groups int, bound float32) int

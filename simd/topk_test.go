@@ -77,7 +77,7 @@ func topkScores(kind string, n int) []float32 {
 
 // TestTopKIsTheSort over sizes around the list, the scan's limit and the parts of a row.
 func TestTopKIsTheSort(t *testing.T) {
-	sizes := [][3]int64{{1, 1, 1}, {2, 31, 31}, {3, 33, 5}, {1, 1024 + 2*7, 7}, {2, 1024 + 2*7 + 1, 7}, {2, 9000, 100}, {1, 10000, 4096}, {1, 10000, 4097},
+	sizes := [][3]int64{{1, 1, 1}, {2, 31, 31}, {3, 33, 5}, {1, topkSlack + 2*7, 7}, {2, topkSlack + 2*7 + 1, 7}, {2, 9000, 100}, {1, 10000, 4096}, {1, 10000, 4097},
 		{2, 3 * topkSplit, 50}, {1, 2*topkSplit + 17, 5000}, {1, 2*topkSplit - 1, 10}}
 	for _, kind := range []string{"normal", "ties", "rising", "falling", "specials", "mostly NaN", "mostly -Inf"} {
 		for _, size := range sizes {
@@ -147,7 +147,7 @@ func TestTopKSelect(t *testing.T) {
 		"organ pipe": func(n int) []uint64 {
 			x := make([]uint64, n)
 			for i := range x {
-				x[i] = uint64(2*min(i, n-1-i) + i&1)
+				x[i] = uint64(2*min(i, n-1-i) + 2*i/n)
 			}
 			return x
 		},
@@ -173,12 +173,32 @@ func TestTopKSelect(t *testing.T) {
 				require.Equal(t, sorted[:k], y[:k], "%s n %d k %d", name, n, k)
 			}
 			y := slices.Clone(x)
-			topkSort(y, make([]uint64, len(y)))
-			require.Equal(t, sorted, y, "%s n %d", name, n)
+			k := (len(x) + 1) / 2
+			require.Equal(t, sorted[k-1], topkCut(y, make([]uint64, len(y)), k))
+			front := slices.DeleteFunc(slices.Clone(x), func(v uint64) bool { return v > sorted[k-1] })
+			require.Equal(t, front, y[:k], "%s n %d: cut out of order", name, n)
 		}
 	}
 	topkSelect(nil, 0)
 	topkSelect([]uint64{3}, 2)
+}
+
+// TestTopKSortIsStable: equal scores stay by index, on both sides of the radix sort's length.
+func TestTopKSortIsStable(t *testing.T) {
+	for _, n := range []int{0, 1, topkRadix - 1, topkRadix, 5000} {
+		for _, kind := range []string{"normal", "ties", "specials"} {
+			x := make([]uint64, n)
+			for i, v := range topkScores(kind, n) {
+				x[i] = topkKey(v, i)
+			}
+			sorted := slices.Sorted(slices.Values(x))
+			topkSort(x, make([]uint64, n))
+			require.Len(t, x, len(sorted))
+			for i := range sorted {
+				require.Equal(t, sorted[i], x[i], "%s %d at %d", kind, n, i)
+			}
+		}
+	}
 }
 
 // TestTopKKeyOrder: the order of keys is the order of scores.

@@ -84,7 +84,7 @@ func rbfTile(v rbf) {
 		k.high, k.quarters = k.poly(len(exp2F32)), v.quarters()
 		k.magic = v.table("magicF32", bits32(12582912), 4)(0)
 	}
-	v.function("rbfTile"+v.element(), "writes k = 2^(c*u), for float32 2^(c*u/4), u the squared distances of 4 rows of x from the columns of\npanels of y. x is d by 4, a panel of y d by 128 bytes, k 4 rows stride bytes apart.\nu is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.",
+	v.function("rbfTile"+v.element(), "writes k = 2^(c*u), for float32 2^(c*u/4), u the squared distances of 4 rows of x from the columns of\npanels of y. x is d by 4, a panel of y d by 128 bytes, k 4 rows stride bytes apart.\nu is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.\nReference: rbfTileGeneric.",
 		"func(x, y, k *"+v.goType()+", d, panels, stride int, c, clow, limit "+v.goType()+")")
 	x, y, out := v.pointer("x"), v.pointer("y"), v.pointer("k")
 	d, panels, stride := v.pointer("d"), v.pointer("panels"), v.pointer("stride")
@@ -236,7 +236,7 @@ func (v rbf) split(poly table, degree int, f, p reg.VecVirtual) {
 }
 
 func rbfSum(v rbf) {
-	v.function("rbfSum"+v.element(), "adds to acc[r] the dot product of row r of k with one column of weights.\nk is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.",
+	v.function("rbfSum"+v.element(), "adds to acc[r] the dot product of row r of k with one column of weights.\nk is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.\nReference: rbfSumGeneric.",
 		"func(k, w *"+v.goType()+", acc *float64, panels, stride int)")
 	k, w, acc := v.pointer("k"), v.pointer("w"), v.pointer("acc")
 	panels, stride := v.pointer("panels"), v.pointer("stride")

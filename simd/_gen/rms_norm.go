@@ -30,7 +30,7 @@ func rounded(name string, t int, round bool) string {
 }
 
 func rmsScale(v vec, t int, round bool) {
-	v.function(rounded("rmsScale", t, round), "writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.",
+	v.function(rounded("rmsScale", t, round), "writes y = x*r*w, w in places. It prefetches x ahead bytes further on; nt not 0 bypasses the cache.\nReference: rmsScaleGeneric.",
 		"func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)")
 	x, w, y, n, ahead := v.pointer("x"), v.pointer("w"), v.pointer("y"), v.pointer("groups"), v.pointer("ahead")
 	r, k := v.scalar("r"), v.rounding(t)
@@ -53,7 +53,7 @@ func rmsScale(v vec, t int, round bool) {
 }
 
 func rmsDot(v vec, t int) {
-	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.",
+	v.function("rmsDot"+typeNames[t], "adds dy*w*x to their lanes, w in places. It prefetches dy ahead bytes further on.\nReference: rmsDotGeneric.",
 		"func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)")
 	dy, x, w := v.pointer("dy"), v.pointer("x"), v.pointer("w")
 	n, lanes, ahead := v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
@@ -75,7 +75,7 @@ func rmsDot(v vec, t int) {
 }
 
 func rmsDotWeight(v vec, t int, round bool) {
-	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.\nIt prefetches dy ahead bytes further on.",
+	v.function(rounded("rmsDotWeight", t, round), "adds dy*w*x to their lanes and dy*(x*r) to part, w and part in places.\nIt prefetches dy ahead bytes further on.\nReference: rmsDotGeneric.",
 		"func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)")
 	dy, x, w, part := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("part")
 	n, lanes, r, ahead := v.pointer("groups"), v.pointer("lanes"), v.scalar("r"), v.pointer("ahead")
@@ -110,7 +110,7 @@ func rmsDotWeight(v vec, t int, round bool) {
 }
 
 func rmsGrad(v vec, t int) {
-	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x, w in places. It prefetches x ahead bytes further on;\nnt not 0 bypasses the cache.",
+	v.function("rmsGrad"+typeNames[t], "writes dx = r*(dy*w) - c*x, w in places. It prefetches x ahead bytes further on;\nnt not 0 bypasses the cache.\nReference: rmsGradGeneric.",
 		"func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)")
 	dy, x, w, dx := v.pointer("dy"), v.pointer("x"), v.pointer("w"), v.pointer("dx")
 	n, ahead, r, c := v.pointer("groups"), v.pointer("ahead"), v.scalar("r"), v.scalar("c")

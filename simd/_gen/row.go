@@ -323,7 +323,7 @@ var _ = register("row", func(c *build.Context) {
 })
 
 func rowMax(v vec, t int) {
-	v.function("rowMax"+typeNames[t], "keeps the larger of each lane and its elements; a NaN stays.",
+	v.function("rowMax"+typeNames[t], "keeps the larger of each lane and its elements; a NaN stays.\nReference: rowMaxGeneric.",
 		"func(x *byte, groups int, lanes *float32)")
 	x, n, lanes := v.pointer("x"), v.pointer("groups"), v.pointer("lanes")
 	acc := v.accumulators(lanes)
@@ -366,7 +366,7 @@ func rowMax(v vec, t int) {
 }
 
 func rowFind(v vec, t int) {
-	v.function("rowFind"+typeNames[t], "returns the first group that has an element equal to value, or groups.",
+	v.function("rowFind"+typeNames[t], "returns the first group that has an element equal to value, or groups.\nReference: rowFindGeneric.",
 		"func(x *byte, groups int, value float32) int")
 	x, n := v.pointer("x"), v.pointer("groups")
 	want := v.scalar("value")
@@ -402,7 +402,7 @@ func rowFind(v vec, t int) {
 }
 
 func rowSquare(v vec, t int) {
-	v.function("rowSquare"+typeNames[t], "adds the squares of the elements to their lanes.",
+	v.function("rowSquare"+typeNames[t], "adds the squares of the elements to their lanes.\nReference: rowDotGeneric.",
 		"func(x *byte, groups int, lanes *float32)")
 	x, n, lanes := v.pointer("x"), v.pointer("groups"), v.pointer("lanes")
 	acc := v.accumulators(lanes)
@@ -420,7 +420,7 @@ func rowSquare(v vec, t int) {
 }
 
 func rowDot(v vec, t int) {
-	v.function("rowDot"+typeNames[t], "adds the products of the elements of a and b to their lanes.\nIt prefetches a ahead bytes further on.",
+	v.function("rowDot"+typeNames[t], "adds the products of the elements of a and b to their lanes.\nIt prefetches a ahead bytes further on.\nReference: rowDotGeneric.",
 		"func(a, b *byte, groups int, lanes *float32, ahead int)")
 	a, b, n, lanes, ahead := v.pointer("a"), v.pointer("b"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	acc := v.accumulators(lanes)
@@ -439,7 +439,7 @@ func rowDot(v vec, t int) {
 }
 
 func rowScale(v vec, t int) {
-	v.function("rowScale"+typeNames[t], "writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.",
+	v.function("rowScale"+typeNames[t], "writes e*s rounded to the type of y; e is in places. nt not 0 bypasses the cache.\nReference: rowScaleGeneric.",
 		"func(e *float32, y *byte, groups int, s float32, nt int)")
 	e, y, n := v.pointer("e"), v.pointer("y"), v.pointer("groups")
 	s, k := v.scalar("s"), v.rounding(t)

@@ -19,7 +19,7 @@ var _ = register("softmax", func(c *build.Context) {
 })
 
 func softmaxExp(v vec, t int, tables expTables) {
-	v.function("softmaxExp"+typeNames[t], "writes e = exp(x-max), which must be neither above 1 nor NaN, in places, and adds\nit to its lane. It prefetches x ahead bytes further on.",
+	v.function("softmaxExp"+typeNames[t], "writes e = exp(x-max), which must be neither above 1 nor NaN, in places, and adds\nit to its lane. It prefetches x ahead bytes further on.\nReference: softmaxExpGeneric.",
 		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)")
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	max := v.scalar("max")
@@ -47,7 +47,7 @@ func softmaxExp(v vec, t int, tables expTables) {
 // softmaxPipe writes the row before around the cache while it computes: the stores of a
 // pass of their own would wait for the memory with nothing to do meanwhile.
 func softmaxPipe(v vec, t int, tables expTables, round ints) {
-	v.function("softmaxPipe"+typeNames[t], "is softmaxExp, and writes done*s to y around the cache.",
+	v.function("softmaxPipe"+typeNames[t], "is softmaxExp, and writes done*s to y around the cache.\nReference: softmaxExpGeneric and rowScaleGeneric.",
 		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)")
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	done, y := v.pointer("done"), v.pointer("y")
@@ -94,7 +94,7 @@ func (v vec) spread(m operand.Mem) reg.VecVirtual {
 }
 
 func softmaxGrad(v vec, t int) {
-	v.function("softmaxGrad"+typeNames[t], "writes dx = y*(dy-dot). It prefetches dy ahead bytes further on;\nnt not 0 bypasses the cache.",
+	v.function("softmaxGrad"+typeNames[t], "writes dx = y*(dy-dot). It prefetches dy ahead bytes further on;\nnt not 0 bypasses the cache.\nReference: softmaxGradGeneric.",
 		"func(y, dy, dx *byte, groups int, dot float32, ahead, nt int)")
 	y, dy, dx, n, ahead := v.pointer("y"), v.pointer("dy"), v.pointer("dx"), v.pointer("groups"), v.pointer("ahead")
 	dot, k := v.scalar("dot"), v.rounding(t)

@@ -11,7 +11,7 @@ var _ = register("topk", func(c *build.Context) {
 
 // topkFind is the threshold scan: hits are rare once the threshold has risen, so it only says where the next one is.
 func topkFind(v vec) {
-	v.function("topkFind", "returns the first group that has an element not below bound, or groups.",
+	v.function("topkFind", "returns the first group that has an element not below bound, or groups.\nReference: topkFindGeneric.",
 		"func(x *float32, groups int, bound float32) int")
 	x, n, bound := v.pointer("x"), v.pointer("groups"), v.scalar("bound")
 	const notAbove = 0x12 // bound <= x, false for NaN, quiet
