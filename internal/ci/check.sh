@@ -59,8 +59,10 @@ step_v3() {
 
 step_race() {
 	[ "$(go env CGO_ENABLED)" = 1 ] && command -v gcc >/dev/null || { absent race "no gcc for the race detector's run time"; return; }
-	# Not cuda/driver: with the detector each foreign call allocates, which its test forbids.
-	go test -race -short ./backend/... ./benchsuite/... ./cuda ./internal/... ./metal/mtl/... ./plaid/... ./simd/...
+	# What has goroutines or assembly. Not cuda/driver: with the detector each foreign call allocates, which its
+	# test forbids.
+	go test -race -short ./backend ./backend/canon ./backend/conform ./backend/kernel ./benchsuite ./cuda \
+		./internal/arena ./internal/meter ./internal/pool ./metal/mtl/... ./plaid ./simd
 }
 
 step_arm64() {
