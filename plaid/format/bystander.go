@@ -73,7 +73,11 @@ func (x *Index) wholeDatabase(name string) error {
 	if err != nil {
 		return err
 	}
-	defer f.f.Close()
+	x.files = append(x.files, f)
+	if info, err := os.Stat(x.path(name + "-wal")); err == nil && info.Size() > 0 {
+		x.warn(f.path, "its write-ahead log of %d bytes is not read", info.Size())
+	}
+	x.database = f
 	var h [100]byte
 	if err := f.readAt(h[:], 0); err != nil {
 		return err

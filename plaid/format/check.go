@@ -67,7 +67,7 @@ func Check(dir string) (*Report, error) {
 
 func check(dir string) (*Report, *Index, error) {
 	r := &Report{}
-	x, err := open(dir, true)
+	x, err := open(dir, true, func() {})
 	if err != nil {
 		if e := (*Error)(nil); !errors.As(err, &e) {
 			return r, nil, err

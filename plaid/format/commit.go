@@ -22,6 +22,7 @@ type commit struct {
 	step    func(op, path string) error // before each change of the disk; for tests of crashes
 	sync    func(*os.File) error
 	created bool // the folder is ours to remove
+	lock    *folderLock
 	bytes   int64
 }
 
@@ -42,18 +43,31 @@ func begin(dir string, step func(op, path string) error) (*commit, error) {
 	case !errors.Is(err, os.ErrExist):
 		return nil, fail(dir, err)
 	}
-	entries, err := os.ReadDir(dir)
+	var err error
+	if c.lock, err = lock(dir); err != nil {
+		return nil, err
+	}
+	if err := c.sweep(); err != nil {
+		c.lock.release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// sweep removes what a killed writer left.
+func (c *commit) sweep() error {
+	entries, err := os.ReadDir(c.dir)
 	if err != nil {
-		return nil, fail(dir, err)
+		return fail(c.dir, err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tempPrefix) {
+		if strings.HasPrefix(e.Name(), tempPrefix) && e.Name() != lockName {
 			if err := c.remove(e.Name()); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *commit) remove(name string) error {
@@ -112,8 +126,16 @@ func (c *commit) text(name string, text []byte) error {
 	})
 }
 
-// finish renames what was written, metadata.json last.
+// finish renames what was written, metadata.json last, and ends the commit if it succeeds.
 func (c *commit) finish() error {
+	if err := c.publish(); err != nil {
+		return err
+	}
+	c.lock.release()
+	return nil
+}
+
+func (c *commit) publish() error {
 	last := false
 	for _, name := range c.pending {
 		if name == metadataName {
@@ -156,13 +178,15 @@ func (c *commit) syncDir() error {
 	return fail(c.dir, errors.Join(c.sync(d), d.Close()))
 }
 
-// abort removes what was written and not renamed; failures leave it to the next writer.
+// abort removes what was written and not renamed, and ends the commit; failures leave it to
+// the next writer.
 func (c *commit) abort() {
 	for _, name := range c.pending {
 		if c.step("remove", filepath.Join(c.dir, tempPrefix+name)) == nil {
 			_ = os.Remove(filepath.Join(c.dir, tempPrefix+name)) // absent once renamed
 		}
 	}
+	c.lock.release()
 	if c.created && c.step("rmdir", c.dir) == nil {
 		_ = os.Remove(c.dir) // fails, as it should, where something is in it
 	}

@@ -67,6 +67,7 @@ type Index struct {
 	counts   []error // of the warnings, those about numbers that can be counted again
 	damage   []error // of derivable files, when opened to be checked
 	lenient  bool
+	database *file // the filter table, for whoever converts the index
 	files    []*file
 	closed   atomic.Bool
 }

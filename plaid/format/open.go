@@ -21,13 +21,16 @@ const attempts = 3
 // Open opens the index in a folder, of whichever layout. It fails with an [*Error] that
 // names the file, wrapping ErrNoIndex, ErrMissing, ErrCorrupt, ErrUnsupported, ErrUnsafe or
 // ErrChanged; an incomplete index is never opened as a smaller one.
-func Open(dir string) (*Index, error) { return open(dir, false) }
+func Open(dir string) (*Index, error) { return open(dir, false, func() {}) }
 
-func open(dir string, lenient bool) (*Index, error) {
+// open calls during after the files were opened and before it looks whether they still
+// belong together.
+func open(dir string, lenient bool, during func()) (*Index, error) {
 	var err error
 	for range attempts {
 		x := &Index{dir: dir, lenient: lenient}
 		err = x.open()
+		during()
 		again, readErr := readSmall(dir, metadataName, maxObject)
 		if err == nil && readErr == nil && bytes.Equal(again, x.meta.text) {
 			return x, nil

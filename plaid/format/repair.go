@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,16 +50,18 @@ func repair(dir string, step func(op, path string) error) (_ *Report, err error)
 	if err == nil {
 		err = w.text(metadataName, x.recounted(r))
 	}
-	if err != nil {
-		w.abort()
-		return r, err
-	}
 	for _, name := range append(stale, r.Leftovers...) {
-		if err := c.remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return r, err
+		if err == nil && x.exists(name) {
+			err = c.remove(name)
 		}
 	}
-	return r, w.finish()
+	if err == nil {
+		err = w.finish()
+	}
+	if err != nil {
+		w.abort()
+	}
+	return r, err
 }
 
 // rebuild writes the files that have problems, each once, and names those to remove.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/likbench/likbench/backend/num"
@@ -37,7 +38,8 @@ type Written struct {
 //
 // It fails with ErrUnsupported for WARP, with ErrRange or ErrCorrupt for a source that
 // contradicts itself, and with the errors of reading it. What was written is then removed.
-// Two writers must not share a folder.
+// A second writer in the folder fails with ErrLocked. The filter table, metadata.db, goes
+// along between the .npy layouts; pickled or buffered embeddings do not.
 func Write(dir string, flavour Flavour, s Source, o WriteOptions) (*Written, error) {
 	return write(dir, flavour, s, o, nil)
 }
@@ -57,7 +59,9 @@ func write(dir string, flavour Flavour, s Source, o WriteOptions, step func(op, 
 	if w.commit, err = begin(dir, step); err != nil {
 		return nil, err
 	}
-	err = w.all()
+	if err = vacant(dir); err == nil { // still, now that no other can write
+		err = w.all()
+	}
 	if err == nil {
 		err = w.clear()
 	}
@@ -172,8 +176,21 @@ func (w *writer) plaid() error {
 	}
 	return errors.Join(
 		w.listFiles(),
+		w.database(),
 		w.text("plan.json", w.planText()),
 		w.text(metadataName, w.metadata()))
+}
+
+// database carries the filter table over: its rows are numbered by document, as here.
+func (w *writer) database() error {
+	x, ok := w.source.(*Index)
+	if !ok || x.database == nil {
+		return nil
+	}
+	return w.file("metadata.db", func(b *bufio.Writer) error {
+		_, err := io.Copy(b, io.NewSectionReader(x.database.f, 0, x.database.size))
+		return err
+	})
 }
 
 func (w *writer) plaidTables() error {
