@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -125,6 +126,16 @@ func sizes(c *kernel.Case) string {
 	return strings.Join(out, " ")
 }
 
+// byName sorts a backend's bindings: the order in which they are tried may depend on the
+// processor, the docs may not.
+func byName(b backend.Backend) []backend.Binding {
+	list := slices.Clone(b.Bindings())
+	slices.SortStableFunc(list, func(x, y backend.Binding) int {
+		return cmp.Or(strings.Compare(x.Kernel, y.Kernel), strings.Compare(x.Variant, y.Variant))
+	})
+	return list
+}
+
 // supportPage lists every variant of every backend.
 func supportPage() []byte {
 	var b bytes.Buffer
@@ -136,7 +147,7 @@ func supportPage() []byte {
 			b.WriteString("Executed by the simulator in tests; not measured on hardware.\n\n")
 		}
 		b.WriteString("| instance | variant | requires | class | notes |\n| --- | --- | --- | --- | --- |\n")
-		for _, bd := range be.Bindings() {
+		for _, bd := range byName(be) {
 			class := bd.Class
 			if class == "" {
 				class = bd.Variant
@@ -160,7 +171,7 @@ func supportSummary() string {
 			fmt.Fprintf(&b, "| %s |", in.Name)
 			for _, be := range backend.All() {
 				var names []string
-				for _, bd := range be.Bindings() {
+				for _, bd := range byName(be) {
 					if bd.Kernel == in.Name {
 						names = append(names, bd.Variant)
 					}
