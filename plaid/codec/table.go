@@ -182,66 +182,91 @@ func (s *selection) rank(q float64) int64 {
 	return min(int64(float64(q*float64(s.n-1))), s.n-1)
 }
 
-// place is an order statistic on its way: the bits of its key so far, and its rank among the
-// values that share them.
+// place is an order statistic on its way: the bits of its key so far, its rank among the
+// values that share them, and the number of that group.
 type place struct {
 	prefix uint32
 	rank   int64
+	group  int
 }
 
 // find sets the value of each rank.
 func (s *selection) find(ranks map[int64]float64, values iter.Seq[[]float32]) error {
 	at := make(map[int64]place, len(ranks))
 	for r := range ranks {
-		at[r] = descend(s.high[:], place{rank: r}, highBits)
+		at[r] = place{rank: r}
 	}
-	read := uint32(highBits)
-	for _, width := range []uint32{midBits, lowBits} {
-		counts := map[uint32][]int64{}
-		known := make([]uint64, 1<<read/64) // which prefixes matter: most values need no look-up
-		for _, p := range at {
-			if counts[p.prefix] == nil {
-				counts[p.prefix] = make([]int64, 1<<width)
-				known[p.prefix/64] |= 1 << (p.prefix % 64)
-			}
+	high, groups := split(at, s.high[:], highBits)
+	counts := make([]int64, groups<<midBits)
+	err := s.again(values, func(k uint32) {
+		if g := high[k>>(midBits+lowBits)]; g != 0 {
+			counts[uint32(g-1)<<midBits|k>>lowBits&(1<<midBits-1)]++
 		}
-		var n int64
-		for part := range values {
-			n += int64(len(part))
-			for _, v := range part {
-				k := key(v)
-				prefix := k >> (32 - read)
-				if known[prefix/64]>>(prefix%64)&1 != 0 {
-					counts[prefix][k>>(32-read-width)&(1<<width-1)]++
-				}
-			}
-		}
-		if n != s.n {
-			return fmt.Errorf("codec: quantile of %d values, then of %d: %w", s.n, n, canon.ErrQuantile)
-		}
-		for r, p := range at {
-			next := descend(counts[p.prefix], p, width)
-			if next.rank < 0 {
-				return fmt.Errorf("codec: quantile of values that changed while they were read: %w", canon.ErrQuantile)
-			}
-			at[r] = next
-		}
-		read += width
+	})
+	if err != nil {
+		return err
 	}
+	mid, groups := split(at, counts, midBits)
+	counts = make([]int64, groups<<lowBits)
+	err = s.again(values, func(k uint32) {
+		if g := high[k>>(midBits+lowBits)]; g != 0 {
+			if g = mid[uint32(g-1)<<midBits|k>>lowBits&(1<<midBits-1)]; g != 0 {
+				counts[uint32(g-1)<<lowBits|k&(1<<lowBits-1)]++
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	split(at, counts, lowBits)
 	for r, p := range at {
+		if p.rank < 0 {
+			return fmt.Errorf("codec: quantile of values that changed while they were read: %w", canon.ErrQuantile)
+		}
 		ranks[r] = unkey(p.prefix)
 	}
 	return nil
 }
 
-// descend finds the bin that holds p's rank; the rank of the result is −1 if none does.
-func descend(counts []int64, p place, width uint32) place {
-	rank := p.rank
-	for bin, c := range counts {
-		if rank < c {
-			return place{prefix: p.prefix<<width | uint32(bin), rank: rank}
+// again reads the values once more.
+func (s *selection) again(values iter.Seq[[]float32], visit func(key uint32)) error {
+	var n int64
+	for part := range values {
+		n += int64(len(part))
+		for _, v := range part {
+			visit(key(v))
 		}
-		rank -= c
 	}
-	return place{rank: -1}
+	if n != s.n {
+		return fmt.Errorf("codec: quantile of %d values, then of %d: %w", s.n, n, canon.ErrQuantile)
+	}
+	return nil
+}
+
+// split moves each place on by the next bits of its key, given how often each value of them
+// occurs in each group. A rank that no value has becomes −1. child[group<<width|bits] is the
+// number of the group those bits make, plus one, if some rank is in it.
+func split(at map[int64]place, counts []int64, width uint) (child []int32, groups int) {
+	child = make([]int32, len(counts))
+	for r, p := range at {
+		if p.rank < 0 {
+			continue
+		}
+		bins := counts[p.group<<width : (p.group+1)<<width]
+		bin := 0
+		for ; bin < len(bins) && p.rank >= bins[bin]; bin++ {
+			p.rank -= bins[bin]
+		}
+		if bin == len(bins) {
+			at[r] = place{rank: -1}
+			continue
+		}
+		next := &child[p.group<<width|bin]
+		if *next == 0 {
+			groups++
+			*next = int32(groups)
+		}
+		at[r] = place{prefix: p.prefix<<width | uint32(bin), rank: p.rank, group: int(*next) - 1}
+	}
+	return child, groups
 }
