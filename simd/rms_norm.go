@@ -91,38 +91,96 @@ func rms(sum float64, n, t int, eps float64, c kernels.Casting) float32 {
 	return float32(round(1 / math.Sqrt(round(round(mean)+round(eps)))))
 }
 
+// rmsTogether rows are passed over in stretches of rmsStretch columns, so that the weight and
+// the partial sums of a stretch stay in the level 1 cache from row to row: with the rows
+// themselves they would not.
+const (
+	rmsTogether = 4
+	rmsStretch  = 1024
+)
+
+// rmsRows is what the rows of a tile share.
+type rmsRows struct {
+	*rowUnit
+	l         *rowLocal
+	w, part   *float32 // in places; part is nil where DW is not wanted
+	t, n      int
+	round     int // 1: x·r is rounded to the element type
+	ahead, nt int
+	r         [rmsTogether]float32
+	dot       [rmsTogether]float64
+}
+
+func newRMSRows(u *rowUnit, t *Task, x *backend.View, c kernels.Casting) rmsRows {
+	m := rmsRows{rowUnit: u, l: t.row(), t: rowType(x.DType), n: int(x.Dims[1]), round: 1}
+	if c == kernels.CastGemma {
+		m.round = 0
+	}
+	if m.n > 0 {
+		m.w = &Words[float32](t.Scratch)[0]
+	}
+	m.ahead = rmsTogether * int(x.RowStride()) * rowSize(m.t)
+	if m.ahead > 256<<10 { // two groups of rows would not fit a level 2 cache
+		m.ahead = 2 << 10
+	}
+	return m
+}
+
+// stretches visits the row in stretches of whole groups, then its tail of less than a group.
+func (m *rmsRows) stretches(lo, hi int, whole func(o, groups int), tail func(o, rest int)) {
+	o := lo
+	for ; o+rowGroup <= hi; o += rmsStretch {
+		whole(o, min(hi-o, rmsStretch)/rowGroup)
+	}
+	if rest := (hi - lo) % rowGroup; rest > 0 {
+		tail(hi-rest, rest)
+	}
+}
+
+// place is element o of float32 companions.
+func place(p *float32, o int) *float32 {
+	if p == nil {
+		return nil
+	}
+	return (*float32)(unsafe.Add(unsafe.Pointer(p), 4*o))
+}
+
 func rmsForward(u *rowUnit, t *Task, a *kernels.RMSNormArgs) {
-	rows, n, e := a.X.Dims[0], int(a.X.Dims[1]), rowType(a.X.DType)
-	l, rstd := t.row(), Slice[float32](&a.RStd)
-	var w *float32
-	if n > 0 {
-		w = &Words[float32](t.Scratch)[0]
-	}
-	x, y := (*byte)(Pointer(&a.X)), (*byte)(Pointer(&a.Y))
-	stride := int(a.X.RowStride())
-	nt := around(unsafe.Pointer(y), e, rows, int64(n), x == y)
-	ahead := prefetchAhead(stride * rowSize(e))
-	round := 0
-	if a.Casting != kernels.CastGemma {
-		round = 1
-	}
-	per := rowsPerTile(int64(n))
-	for i := int(t.Lo * per); i < int(min(t.Hi*per, rows)); i++ {
-		px, py := step(x, e, i*stride), step(y, e, i*n)
-		raceRead(unsafe.Pointer(px), int64(n*rowSize(e)))
-		raceWrite(unsafe.Pointer(py), int64(n*rowSize(e)))
-		r := rms(u.rowSquare(l, px, e, n), n, e, a.Eps, a.Casting)
-		rstd[i] = r
-		g, rest := n/rowGroup, n%rowGroup
-		u.rmsScale[round][e](px, w, py, g, r, ahead, nt)
-		if rest > 0 {
-			o := g * rowGroup
-			p := l.tail(0, step(px, e, o), e, rest, rowZero)
-			u.rmsScale[round][e](p, &words(w, g)[0], l.out(1), 1, r, 0, 0)
-			l.untail(1, step(py, e, o), e, rest)
+	m := newRMSRows(u, t, &a.X, a.Casting)
+	rows, rstd := a.X.Dims[0], Slice[float32](&a.RStd)
+	x, y, stride := (*byte)(Pointer(&a.X)), (*byte)(Pointer(&a.Y)), int(a.X.RowStride())
+	m.nt = around(unsafe.Pointer(y), m.t, rows, int64(m.n), x == y)
+	bytes := int64(m.n * rowSize(m.t))
+	per := rowsPerTile(int64(m.n))
+	hi := int(min(t.Hi*per, rows))
+	for i := int(t.Lo * per); i < hi; i += rmsTogether {
+		count := min(rmsTogether, hi-i)
+		for j := range count {
+			p := step(x, m.t, (i+j)*stride)
+			raceRead(unsafe.Pointer(p), bytes)
+			raceWrite(unsafe.Pointer(step(y, m.t, (i+j)*m.n)), bytes)
+			m.r[j] = rms(u.rowSquare(m.l, p, m.t, m.n), m.n, m.t, a.Eps, a.Casting)
+			rstd[i+j] = m.r[j]
 		}
+		m.scale(count, step(x, m.t, i*stride), stride, step(y, m.t, i*m.n))
 	}
-	u.drain(nt)
+	u.drain(m.nt)
+}
+
+// scale writes count rows of y = x·r·w.
+func (m *rmsRows) scale(count int, x *byte, stride int, y *byte) {
+	f := m.rmsScale[m.round][m.t]
+	m.stretches(0, m.n, func(o, groups int) {
+		for j := range count {
+			f(step(x, m.t, j*stride+o), place(m.w, o), step(y, m.t, j*m.n+o), groups, m.r[j], m.ahead, m.nt)
+		}
+	}, func(o, rest int) {
+		for j := range count {
+			p := m.l.tail(0, step(x, m.t, j*stride+o), m.t, rest, rowZero)
+			f(p, place(m.w, o), m.l.out(1), 1, m.r[j], 0, 0)
+			m.l.untail(1, step(y, m.t, j*m.n+o), m.t, rest)
+		}
+	})
 }
 
 // rmsBackwardRows is how many rows make a tile: they share one row of partial sums of DW, so
@@ -163,81 +221,86 @@ func kernelRMSNormBackward(u *rowUnit) Body[kernels.RMSNormBackwardArgs] {
 
 // rmsBackward does the rows of one tile and their part of DW.
 func rmsBackward(u *rowUnit, t *Task, a *kernels.RMSNormBackwardArgs, tile, lo, hi int64) {
-	n, e := int(a.X.Dims[1]), rowType(a.X.DType)
-	if n == 0 {
+	m := newRMSRows(u, t, &a.X, a.Casting)
+	if m.n == 0 {
 		return
 	}
-	all, l := Words[float32](t.Scratch), t.row()
-	w := &all[0]
 	rstd := Slice[float32](&a.RStd)
 	dy, x, dx := (*byte)(Pointer(&a.DY)), (*byte)(Pointer(&a.X)), (*byte)(Pointer(&a.DX))
-	nt := around(unsafe.Pointer(dx), e, a.X.Dims[0], int64(n), dx == dy)
-	ahead := prefetchAhead(n * rowSize(e))
-	round := 0
-	if a.Casting != kernels.CastGemma {
-		round = 1
-	}
-	var part *float32
+	m.nt = around(unsafe.Pointer(dx), m.t, a.X.Dims[0], int64(m.n), dx == dy)
 	if !a.DW.Absent() {
-		m := int(padded(int64(n)))
-		row := all[(1+int(tile))*m:][:m]
+		n := int(padded(int64(m.n)))
+		row := Words[float32](t.Scratch)[(1+int(tile))*n:][:n]
 		clear(row)
-		part = &row[0]
+		m.part = &row[0]
 	}
-	bytes := int64(n * rowSize(e))
-	for i := int(lo); i < int(hi); i++ {
-		py, px, pd := step(dy, e, i*n), step(x, e, i*n), step(dx, e, i*n)
-		raceRead(unsafe.Pointer(py), bytes)
-		raceRead(unsafe.Pointer(px), bytes)
-		raceWrite(unsafe.Pointer(pd), bytes)
-		r := cleanNaN(rstd[i])
-		dot := u.rmsDots(l, py, px, w, part, e, n, round, r, ahead)
-		c := float32(float64(r) * float64(r) * float64(r) / float64(n) * dot)
-		g, rest := n/rowGroup, n%rowGroup
-		if rest == 0 {
-			u.rmsGrad[e](py, px, w, pd, g, r, c, ahead, nt)
-			continue
+	bytes := int64(m.n * rowSize(m.t))
+	for i := int(lo); i < int(hi); i += rmsTogether {
+		count := min(rmsTogether, int(hi)-i)
+		o := i * m.n
+		py, px, pd := step(dy, m.t, o), step(x, m.t, o), step(dx, m.t, o)
+		raceRead(unsafe.Pointer(py), int64(count)*bytes)
+		raceRead(unsafe.Pointer(px), int64(count)*bytes)
+		raceWrite(unsafe.Pointer(pd), int64(count)*bytes)
+		for j := range count {
+			m.r[j] = cleanNaN(rstd[i+j])
 		}
-		o := g * rowGroup
-		ty := l.tail(0, step(py, e, o), e, rest, rowZero)
-		tx := l.tail(1, step(px, e, o), e, rest, rowZero)
-		u.rmsGrad[e](py, px, w, pd, g, r, c, ahead, nt)
-		u.rmsGrad[e](ty, tx, &words(w, g)[0], l.out(2), 1, r, c, 0, 0)
-		l.untail(2, step(pd, e, o), e, rest)
+		m.dots(count, py, px)
+		m.grad(count, py, px, pd)
 	}
-	u.drain(nt)
+	u.drain(m.nt)
 }
 
-// rmsDots is the sum of dy·w·x; with part it also adds dy·(x·r) to it.
-func (u *rowUnit) rmsDots(l *rowLocal, dy, x *byte, w, part *float32, t, n, round int, r float32, ahead int) float64 {
-	run := func(dy, x *byte, w, part *float32, groups, ahead int) {
-		if part == nil {
-			u.rmsDot[t](dy, x, w, groups, &l.lanes[0], ahead)
+// dots sets the sums of dy·w·x of count rows, and with part adds dy·(x·r) to it, row by row.
+func (m *rmsRows) dots(count int, dy, x *byte) {
+	run := func(j int, dy, x *byte, o, groups, ahead int) {
+		lanes := &m.l.rows[j][0]
+		if m.part == nil {
+			m.rmsDot[m.t](dy, x, place(m.w, o), groups, lanes, ahead)
 		} else {
-			u.rmsDotWeight[round][t](dy, x, w, part, groups, &l.lanes[0], r, ahead)
+			m.rmsDotWeight[m.round][m.t](dy, x, place(m.w, o), place(m.part, o), groups, lanes, m.r[j], ahead)
 		}
 	}
-	l.lanes = [rowGroup]float32{}
-	var sum float64
-	for o := 0; o < n; o += rowBlock {
-		b := min(n-o, rowBlock)
-		g, rest := b/rowGroup, b%rowGroup
-		at := func(p *float32, i int) *float32 {
-			if p == nil {
-				return nil
+	m.dot, m.l.rows = [rmsTogether]float64{}, [rmsTogether]rowLanes{}
+	for b := 0; b < m.n; b += rowBlock {
+		m.stretches(b, min(b+rowBlock, m.n), func(o, groups int) {
+			for j := range count {
+				run(j, step(dy, m.t, j*m.n+o), step(x, m.t, j*m.n+o), o, groups, m.ahead)
 			}
-			return (*float32)(unsafe.Add(unsafe.Pointer(p), 4*i))
+		}, func(o, rest int) {
+			for j := range count {
+				ty := m.l.tail(0, step(dy, m.t, j*m.n+o), m.t, rest, rowZero)
+				tx := m.l.tail(1, step(x, m.t, j*m.n+o), m.t, rest, rowZero)
+				run(j, ty, tx, o, 1, 0)
+			}
+		})
+		for j := range count {
+			m.dot[j] += m.l.rows[j].fold()
 		}
-		run(step(dy, t, o), step(x, t, o), at(w, o), at(part, o), g, ahead)
-		if rest > 0 {
-			o := o + g*rowGroup
-			ty := l.tail(0, step(dy, t, o), t, rest, rowZero)
-			tx := l.tail(1, step(x, t, o), t, rest, rowZero)
-			run(ty, tx, at(w, o), at(part, o), 1, 0)
-		}
-		sum += l.fold()
 	}
-	return sum
+}
+
+// grad writes count rows of dx = r·(dy·w) - (r³/n·dot)·x.
+func (m *rmsRows) grad(count int, dy, x, dx *byte) {
+	var c [rmsTogether]float32
+	for j := range count {
+		r := float64(m.r[j])
+		c[j] = float32(r * r * r / float64(m.n) * m.dot[j])
+	}
+	f := m.rmsGrad[m.t]
+	m.stretches(0, m.n, func(o, groups int) {
+		for j := range count {
+			p := j*m.n + o
+			f(step(dy, m.t, p), step(x, m.t, p), place(m.w, o), step(dx, m.t, p), groups, m.r[j], c[j], m.ahead, m.nt)
+		}
+	}, func(o, rest int) {
+		for j := range count {
+			p := j*m.n + o
+			ty, tx := m.l.tail(0, step(dy, m.t, p), m.t, rest, rowZero), m.l.tail(1, step(x, m.t, p), m.t, rest, rowZero)
+			f(ty, tx, place(m.w, o), m.l.out(2), 1, m.r[j], c[j], 0, 0)
+			m.l.untail(2, step(dx, m.t, p), m.t, rest)
+		}
+	})
 }
 
 // rmsWeightGradient adds the tiles' parts of DW in f64, in the order of the rows.

@@ -121,9 +121,13 @@ func (u *rowUnit) needs(types ...backend.DType) []string {
 
 // rowLocal is the head of a worker's own memory: lanes of a reduction and padded tails.
 type rowLocal struct {
-	lanes [rowGroup]float32
-	tails [4][rowGroup]float32 // f32 or, in the first half, a 16-bit type
+	lanes rowLanes
+	rows  [rmsTogether]rowLanes // of several rows at once
+	tails [4][rowGroup]float32  // f32 or, in the first half, a 16-bit type
 }
+
+// rowLanes are the lanes of a reduction.
+type rowLanes [rowGroup]float32
 
 const rowLocalBytes = int64(unsafe.Sizeof(rowLocal{}))
 
@@ -169,15 +173,15 @@ func (l *rowLocal) untail(i int, p *byte, t, n int) {
 }
 
 // fold adds the lanes in f64, in a fixed order, and clears them.
-func (l *rowLocal) fold() float64 {
+func (l *rowLanes) fold() float64 {
 	var s [4]float64
 	for i := 0; i < rowGroup; i += 4 {
-		s[0] += float64(l.lanes[i])
-		s[1] += float64(l.lanes[i+1])
-		s[2] += float64(l.lanes[i+2])
-		s[3] += float64(l.lanes[i+3])
+		s[0] += float64(l[i])
+		s[1] += float64(l[i+1])
+		s[2] += float64(l[i+2])
+		s[3] += float64(l[i+3])
 	}
-	l.lanes = [rowGroup]float32{}
+	*l = rowLanes{}
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
@@ -202,7 +206,7 @@ func (u *rowUnit) rowMax(l *rowLocal, x *byte, t, n int) float32 {
 			break
 		}
 	}
-	l.lanes = [rowGroup]float32{}
+	l.lanes = rowLanes{}
 	return m
 }
 
@@ -223,7 +227,7 @@ func (u *rowUnit) rowFind(x *byte, t, n int, value float32) int {
 
 // rowSquare is the sum of n squares.
 func (u *rowUnit) rowSquare(l *rowLocal, x *byte, t, n int) float64 {
-	l.lanes = [rowGroup]float32{}
+	l.lanes = rowLanes{}
 	var sum float64
 	for n > 0 {
 		b := min(n, rowBlock)
@@ -232,7 +236,7 @@ func (u *rowUnit) rowSquare(l *rowLocal, x *byte, t, n int) float64 {
 		if r > 0 {
 			u.square[t](l.tail(0, step(x, t, g*rowGroup), t, r, rowZero), 1, &l.lanes[0])
 		}
-		sum += l.fold()
+		sum += l.lanes.fold()
 		x, n = step(x, t, b), n-b
 	}
 	return sum
@@ -240,7 +244,7 @@ func (u *rowUnit) rowSquare(l *rowLocal, x *byte, t, n int) float64 {
 
 // rowDot is the sum of n products.
 func (u *rowUnit) rowDot(l *rowLocal, a, b *byte, t, n, ahead int) float64 {
-	l.lanes = [rowGroup]float32{}
+	l.lanes = rowLanes{}
 	var sum float64
 	for n > 0 {
 		c := min(n, rowBlock)
@@ -251,7 +255,7 @@ func (u *rowUnit) rowDot(l *rowLocal, a, b *byte, t, n, ahead int) float64 {
 			rb := l.tail(1, step(b, t, g*rowGroup), t, r, rowZero)
 			u.dot[t](ra, rb, 1, &l.lanes[0], 0)
 		}
-		sum += l.fold()
+		sum += l.lanes.fold()
 		a, b, n = step(a, t, c), step(b, t, c), n-c
 	}
 	return sum

@@ -102,12 +102,12 @@ func (s *softmaxRows) piped(x, y *byte, top float32) {
 	if s.done == nil {
 		s.scaleDone = float32(1 / s.exps(x, s.n, top, true))
 	} else {
-		s.l.lanes = [rowGroup]float32{}
+		s.l.lanes = rowLanes{}
 		var sum float64
 		for o := 0; o < s.n; o += rowBlock {
 			b := min(s.n-o, rowBlock)
 			s.pipe[s.t](step(x, s.t, o), &s.e[o], b/rowGroup, &s.l.lanes[0], top, s.ahead, &s.spare[o], step(s.done, s.t, o), s.scaleDone)
-			sum += s.l.fold()
+			sum += s.l.lanes.fold()
 		}
 		s.scaleDone = float32(1 / sum)
 	}
@@ -126,7 +126,7 @@ func (s *softmaxRows) finish() {
 // exps writes e^(x-top) of n elements to the buffer and returns their sum, block by block.
 // keep puts the blocks behind one another.
 func (s *softmaxRows) exps(x *byte, n int, top float32, keep bool) float64 {
-	s.l.lanes = [rowGroup]float32{}
+	s.l.lanes = rowLanes{}
 	var sum float64
 	for o := 0; o < n; o += rowBlock {
 		b := min(n-o, rowBlock)
@@ -140,7 +140,7 @@ func (s *softmaxRows) exps(x *byte, n int, top float32, keep bool) float64 {
 			p := s.l.tail(0, step(x, s.t, o+g*rowGroup), s.t, r, rowNegInf[s.t])
 			s.exp[s.t](p, &e[g*rowGroup], 1, &s.l.lanes[0], top, 0)
 		}
-		sum += s.l.fold()
+		sum += s.l.lanes.fold()
 	}
 	return sum
 }
