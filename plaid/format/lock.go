@@ -41,9 +41,9 @@ func lock(dir string) (*folderLock, error) {
 			return nil, errors.Join(fail(path, err), f.Close())
 		}
 		if now, err := os.Stat(path); err == nil && os.SameFile(mine, now) {
-			if err := f.Truncate(0); err == nil {
-				_, err = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
-			}
+			// The number is for the error that others get; the lock holds without it.
+			_ = f.Truncate(0)
+			_, _ = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
 			return &folderLock{f}, nil
 		}
 		if err := f.Close(); err != nil {

@@ -413,3 +413,34 @@ func TestChunkSizes(t *testing.T) {
 		require.Equal(t, []int{1, 4, 2, 2, 1, 1}[size], chunks)
 	}
 }
+
+// TestForeignArrays: what no writer writes is refused, never misread.
+func TestForeignArrays(t *testing.T) {
+	header := func(descr, fortran, shape string) string {
+		text := "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n"
+		return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(text)))) + text
+	}
+	data := strings.Repeat("\x00", 128)
+	for want, text := range map[string]string{
+		`unsupported type ">f2"`: header(">f2", "False", "(4, 16)") + data,
+		"fortran order":          header("<f2", "True", "(4, 16)") + data,
+		`unsupported type "|O"`:  header("|O", "False", "(4, 16)") + data,
+		"want a length at":       header("<f2", "False", "(-4, 16)") + data,
+		"overflows":              header("<f2", "False", "(4611686018427387904, 4611686018427387904)") + data,
+		"128 bytes of data, shape [4 8] of f2 has 64":   header("<f2", "False", "(4, 8)") + data,
+		"128 bytes of data, shape [5 16] of f2 has 160": header("<f2", "False", "(5, 16)") + data,
+		"shape [64] of f2, want 2 axes of type f":       header("<f2", "False", "(64,)") + data,
+		"shape [4 16] of i2, want 2 axes of type f":     header("<i2", "False", "(4, 16)") + data,
+		"type u2":              header("<u2", "False", "(4, 16)") + data,
+		"truncated header":     "\x93NUMPY\x01\x00\xff\xff{'descr'",
+		`header lacks "shape"`: "\x93NUMPY\x01\x00\x29\x00{'descr': '<f2', 'fortran_order': False }",
+		`magic "PK\x03\x04ab"`: "PK\x03\x04abcdefgh",
+	} {
+		dir, _ := written(t, FastPlaid14)
+		put(t, dir, "centroids.npy", []byte(text))
+		_, err := Open(dir)
+		require.ErrorIs(t, err, ErrCorrupt, want)
+		require.ErrorContains(t, err, want)
+		requireNamed(t, err, filepath.Join(dir, "centroids.npy"))
+	}
+}
