@@ -8,13 +8,13 @@
 // also starts each sum with its addend. Steps and constants are those of simd/_gen, so
 // that the bits are those of AVX2.
 
-// quarters is 2^(i/4).
+// quarters is 2^(i/4), less i 2^21: what the lower bits of n add.
 DATA quarters<>+0(SB)/4, $0x3f800000
-DATA quarters<>+4(SB)/4, $0x3f9837f0
-DATA quarters<>+8(SB)/4, $0x3fb504f3
-DATA quarters<>+12(SB)/4, $0x3fd744fd
+DATA quarters<>+4(SB)/4, $0x3f7837f0
+DATA quarters<>+8(SB)/4, $0x3f7504f3
+DATA quarters<>+12(SB)/4, $0x3f7744fd
 GLOBL quarters<>(SB), RODATA|NOPTR, $16
-// exp2F32 is 1.5 2^23, the coefficients of 2^(f/4), then the sign and exponent, 3 and the bytes of a word.
+// exp2F32 is 1.5 2^23, the coefficients of 2^(f/4), then 3 and the bytes of a word.
 DATA exp2F32<>+0(SB)/4, $0x4b400000
 DATA exp2F32<>+4(SB)/4, $0x4b400000
 DATA exp2F32<>+8(SB)/4, $0x4b400000
@@ -39,19 +39,15 @@ DATA exp2F32<>+80(SB)/4, $0x381d8d31
 DATA exp2F32<>+84(SB)/4, $0x381d8d31
 DATA exp2F32<>+88(SB)/4, $0x381d8d31
 DATA exp2F32<>+92(SB)/4, $0x381d8d31
-DATA exp2F32<>+96(SB)/4, $0xff800000
-DATA exp2F32<>+100(SB)/4, $0xff800000
-DATA exp2F32<>+104(SB)/4, $0xff800000
-DATA exp2F32<>+108(SB)/4, $0xff800000
-DATA exp2F32<>+112(SB)/4, $0x00000003
-DATA exp2F32<>+116(SB)/4, $0x00000003
-DATA exp2F32<>+120(SB)/4, $0x00000003
-DATA exp2F32<>+124(SB)/4, $0x00000003
-DATA exp2F32<>+128(SB)/4, $0x03020100
-DATA exp2F32<>+132(SB)/4, $0x03020100
-DATA exp2F32<>+136(SB)/4, $0x03020100
-DATA exp2F32<>+140(SB)/4, $0x03020100
-GLOBL exp2F32<>(SB), RODATA|NOPTR, $144
+DATA exp2F32<>+96(SB)/4, $0x00000003
+DATA exp2F32<>+100(SB)/4, $0x00000003
+DATA exp2F32<>+104(SB)/4, $0x00000003
+DATA exp2F32<>+108(SB)/4, $0x00000003
+DATA exp2F32<>+112(SB)/4, $0x03020100
+DATA exp2F32<>+116(SB)/4, $0x03020100
+DATA exp2F32<>+120(SB)/4, $0x03020100
+DATA exp2F32<>+124(SB)/4, $0x03020100
+GLOBL exp2F32<>(SB), RODATA|NOPTR, $128
 // exp2F64 is 1.5 2^52 plus the exponent bias, and the coefficients of 2^f.
 DATA exp2F64<>+0(SB)/8, $0x43380000000003ff
 DATA exp2F64<>+8(SB)/8, $0x43380000000003ff
@@ -106,7 +102,6 @@ GLOBL exp2F64<>(SB), RODATA|NOPTR, $208
 	VADD V15.S4, V5.S4, V5.S4; \
 	VTBL V5.B16, [V12.B16], V5.B16; \
 	VSHL $21, V4.S4, V4.S4; \
-	VAND V13.B16, V4.B16, V4.B16; \
 	VADD V5.S4, V4.S4, V4.S4; \
 	WORD $0x6e28dc86 /* fmul v6.4s, v4.4s, v8.4s */
 
@@ -237,9 +232,8 @@ component:
 	FMOVQ (R11), F3
 	MOVD $quarters<>(SB), R9
 	FMOVQ (R9), F12
-	FMOVQ 96(R11), F13
-	FMOVQ 112(R11), F14
-	FMOVQ 128(R11), F15
+	FMOVQ 96(R11), F14
+	FMOVQ 112(R11), F15
 	MOVD R2, R7
 	VMOV V16.B16, V6.B16
 	VALUEF32

@@ -55,6 +55,9 @@ type copier struct {
 
 func newCopier(l Level, workers int, bytes int64) *copier {
 	c := &copier{run: memoryLoops[l].copyNT}
+	if c.run == nil { // no such stores at this level
+		c.run = func(dst, src *byte, n int) { copy(unsafe.Slice(dst, n), unsafe.Slice(src, n)) }
+	}
 	for range workers {
 		n := bytes / int64(workers) &^ 4095
 		c.src, c.dst = append(c.src, aligned(n)), append(c.dst, aligned(n))

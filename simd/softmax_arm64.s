@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// Registers as in row_arm64.s. exp: V24 is the maximum, V25 to V28 and V5 to V15 its
+// Registers as in row_arm64.s. exp: V24 is the maximum, V25 to V28 and V5 to V12 its
 // constants, V2 to V4 its work. Its steps and constants are those of simd/_gen/exp.go, so
 // that the bits are those of AVX2.
 
-// quarters is 2^(i/4).
+// quarters is 2^(i/4), less i 2^21: what the lower bits of n add.
 DATA quarters<>+0(SB)/4, $0x3f800000
-DATA quarters<>+4(SB)/4, $0x3f9837f0
-DATA quarters<>+8(SB)/4, $0x3fb504f3
-DATA quarters<>+12(SB)/4, $0x3fd744fd
+DATA quarters<>+4(SB)/4, $0x3f7837f0
+DATA quarters<>+8(SB)/4, $0x3f7504f3
+DATA quarters<>+12(SB)/4, $0x3f7744fd
 GLOBL quarters<>(SB), RODATA|NOPTR, $16
 
 // EXP0 replaces V0 by its exponential.
@@ -29,14 +29,13 @@ GLOBL quarters<>(SB), RODATA|NOPTR, $16
 	VFMLA V4.S4, V0.S4, V3.S4; \
 	VMOV V9.B16, V4.B16; \
 	VFMLA V3.S4, V0.S4, V4.S4; \
-	VAND V11.B16, V2.B16, V0.B16; \
+	VAND V10.B16, V2.B16, V0.B16; \
 	VSHL $2, V0.S4, V0.S4; \
 	VSLI $8, V0.S4, V0.S4; \
 	VSLI $16, V0.S4, V0.S4; \
-	VADD V12.S4, V0.S4, V0.S4; \
-	VTBL V0.B16, [V13.B16], V0.B16; \
+	VADD V11.S4, V0.S4, V0.S4; \
+	VTBL V0.B16, [V12.B16], V0.B16; \
 	VSHL $21, V2.S4, V2.S4; \
-	VAND V10.B16, V2.B16, V2.B16; \
 	VADD V0.S4, V2.S4, V2.S4; \
 	WORD $0x6e24dc40 /* fmul v0.4s, v2.4s, v4.4s */
 
@@ -56,14 +55,13 @@ GLOBL quarters<>(SB), RODATA|NOPTR, $16
 	VFMLA V4.S4, V1.S4, V3.S4; \
 	VMOV V9.B16, V4.B16; \
 	VFMLA V3.S4, V1.S4, V4.S4; \
-	VAND V11.B16, V2.B16, V1.B16; \
+	VAND V10.B16, V2.B16, V1.B16; \
 	VSHL $2, V1.S4, V1.S4; \
 	VSLI $8, V1.S4, V1.S4; \
 	VSLI $16, V1.S4, V1.S4; \
-	VADD V12.S4, V1.S4, V1.S4; \
-	VTBL V1.B16, [V13.B16], V1.B16; \
+	VADD V11.S4, V1.S4, V1.S4; \
+	VTBL V1.B16, [V12.B16], V1.B16; \
 	VSHL $21, V2.S4, V2.S4; \
-	VAND V10.B16, V2.B16, V2.B16; \
 	VADD V1.S4, V2.S4, V2.S4; \
 	WORD $0x6e24dc41 /* fmul v1.4s, v2.4s, v4.4s */
 
@@ -108,14 +106,12 @@ TEXT ·softmaxExpF32NEON(SB), NOSPLIT, $0-48
 	VDUP R9, V8.S4
 	MOVD $0x3f800000, R9 // and the others
 	VDUP R9, V9.S4
-	MOVD $0xff800000, R9 // sign and exponent
-	VDUP R9, V10.S4
 	MOVD $0x00000003, R9 // which quarter
-	VDUP R9, V11.S4
+	VDUP R9, V10.S4
 	MOVD $0x03020100, R9 // bytes of a word
-	VDUP R9, V12.S4
+	VDUP R9, V11.S4
 	MOVD $quarters<>(SB), R9
-	FMOVQ (R9), F13
+	FMOVQ (R9), F12
 	VLD1.P 64(R3), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R3), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R3
@@ -268,14 +264,12 @@ TEXT ·softmaxExpBF16NEON(SB), NOSPLIT, $0-48
 	VDUP R9, V8.S4
 	MOVD $0x3f800000, R9 // and the others
 	VDUP R9, V9.S4
-	MOVD $0xff800000, R9 // sign and exponent
-	VDUP R9, V10.S4
 	MOVD $0x00000003, R9 // which quarter
-	VDUP R9, V11.S4
+	VDUP R9, V10.S4
 	MOVD $0x03020100, R9 // bytes of a word
-	VDUP R9, V12.S4
+	VDUP R9, V11.S4
 	MOVD $quarters<>(SB), R9
-	FMOVQ (R9), F13
+	FMOVQ (R9), F12
 	VLD1.P 64(R3), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R3), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R3
@@ -450,14 +444,12 @@ TEXT ·softmaxExpF16NEON(SB), NOSPLIT, $0-48
 	VDUP R9, V8.S4
 	MOVD $0x3f800000, R9 // and the others
 	VDUP R9, V9.S4
-	MOVD $0xff800000, R9 // sign and exponent
-	VDUP R9, V10.S4
 	MOVD $0x00000003, R9 // which quarter
-	VDUP R9, V11.S4
+	VDUP R9, V10.S4
 	MOVD $0x03020100, R9 // bytes of a word
-	VDUP R9, V12.S4
+	VDUP R9, V11.S4
 	MOVD $quarters<>(SB), R9
-	FMOVQ (R9), F13
+	FMOVQ (R9), F12
 	VLD1.P 64(R3), [V16.S4, V17.S4, V18.S4, V19.S4]
 	VLD1 (R3), [V20.S4, V21.S4, V22.S4, V23.S4]
 	SUB $64, R3

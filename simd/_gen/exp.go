@@ -21,8 +21,8 @@ var (
 	expF32   = []float32{1, 1, 0.500000204, 0.166721052, 0.0416417501}
 	exp2F32  = []float32{1, 0.693147081, 0.240226561, 0.0555299643, 0.00961618201}
 	quarters = func() (t []uint64) {
-		for i := range 16 { // four times: a lookup stays within 128 bits
-			t = append(t, uint64(math.Float32bits(float32(math.Exp2(float64(i%4)/4)))))
+		for i := range 16 { // four times: a lookup stays within 128 bits. What n's lower bits add is taken off.
+			t = append(t, uint64(math.Float32bits(float32(math.Exp2(float64(i%4)/4)))-uint32(i%4)<<21))
 		}
 		return t
 	}()
@@ -80,7 +80,7 @@ func bits64(x ...float64) []uint64 {
 // expConstants are registers of exp, and what it takes from memory to leave some free.
 type expConstants struct {
 	scale, magic, ln2hi, c4, c3, one, quarters reg.VecVirtual
-	low, ln2lo, c2, high                       operand.Mem
+	low, ln2lo, c2                             operand.Mem
 }
 
 // expTables are the constants of a file.
@@ -91,17 +91,17 @@ type expTables struct {
 
 // expTables adds them, once per width.
 func (v vec) expTables() expTables {
-	return expTables{v.table("exp", append(bits32(
+	return expTables{v.table("exp", bits32(
 		-88,              // n is -508 here, and the power of two the bit pattern 0
 		4*1.44269504,     // 4/ln 2
 		12582912,         // 1.5·2^23: the low bits of a sum with it are n
 		0.693147182/4,    // ln 2 / 4
 		-1.90465421e-9/4, // and what float32 leaves of it
 		expF32[4], expF32[3], expF32[2], 1,
-	), 0xff800000), 4), v.quarters()}
+	), 4), v.quarters()}
 }
 
-// quarters adds the table of 2^(i/4).
+// quarters adds the table of 2^(i/4), less i·2^21.
 func (v vec) quarters() operand.Mem {
 	g := v.StaticGlobal("quarters" + v.level())
 	v.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -121,7 +121,7 @@ func (v vec) keep(m operand.Mem) reg.VecVirtual {
 func (v vec) expConstants(t expTables) expConstants {
 	return expConstants{
 		scale: v.keep(t.c(1)), magic: v.keep(t.c(2)), ln2hi: v.keep(t.c(3)), c4: v.keep(t.c(5)), c3: v.keep(t.c(6)), one: v.keep(t.c(8)),
-		quarters: v.keep(t.quarters), low: t.c(0), ln2lo: t.c(4), c2: t.c(7), high: t.c(9),
+		quarters: v.keep(t.quarters), low: t.c(0), ln2lo: t.c(4), c2: t.c(7),
 	}
 }
 
@@ -139,15 +139,14 @@ func (v vec) exp(k expConstants, z reg.VecVirtual) {
 	v.VFMADD213PS(k.c2, z, n)
 	v.VFMADD213PS(k.one, z, n)
 	v.VFMADD213PS(k.one, n, z) // z p + 1, the result apart from the power
-	v.power(k.quarters, k.high, t)
+	v.power(k.quarters, t)
 	v.VMULPS(t, z, z)
 }
 
 // power replaces t, n plus 1.5·2^23, by 2^(n/4).
-func (v vec) power(quarters reg.VecVirtual, high operand.Mem, t reg.VecVirtual) {
+func (v vec) power(quarters, t reg.VecVirtual) {
 	e := v.reg()
 	v.VPERMILPS(t, quarters, e)
 	v.VPSLLD(operand.U8(21), t, t)
-	v.and(high, t, t)
 	v.VPADDD(e, t, t)
 }

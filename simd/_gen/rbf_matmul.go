@@ -80,8 +80,7 @@ func rbfTile(v rbf) {
 		k.poly = v.table("exp2F64", bits64(exp2F64...), 8)
 		k.magic = v.table("magicF64", bits64(3<<51+1023), 8)(0) // 1.5·2^52 and the exponent's bias
 	} else {
-		k.poly = v.table("exp2F32", append(bits32(inQuarters(exp2F32)...), 0xff800000), 4)
-		k.high, k.quarters = k.poly(len(exp2F32)), v.quarters()
+		k.poly, k.quarters = v.table("exp2F32", bits32(inQuarters(exp2F32)...), 4), v.quarters()
 		k.magic = v.table("magicF32", bits32(12582912), 4)(0)
 	}
 	v.function("rbfTile"+v.element(), "writes k = 2^(c*u), for float32 2^(c*u/4), u the squared distances of 4 rows of x from the columns of\npanels of y. x is d by 4, a panel of y d by 128 bytes, k 4 rows stride bytes apart.\nu is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.\nReference: rbfTileGeneric.",
@@ -181,8 +180,8 @@ func (v rbf) distance(u regs, px, py reg.Register, i, half int) {
 
 // rbfConstants are those of 2^t in memory.
 type rbfConstants struct {
-	poly                  table
-	magic, high, quarters operand.Mem
+	poly            table
+	magic, quarters operand.Mem
 }
 
 // kernelValues replaces u by 2^(c u): n = round(c u), in quarters for f32, f = c u - n with one
@@ -207,7 +206,7 @@ func (v rbf) kernelValues(u regs, k rbfConstants) {
 			v.VPSLLQ(operand.U8(52), t, t)
 		} else {
 			v.horner(k.poly, len(exp2F32)-1, a, n)
-			v.power(quarters, k.high, t)
+			v.power(quarters, t)
 		}
 		v.pick(v.VMULPS, v.VMULPD, t, n, a)
 	}
