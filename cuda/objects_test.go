@@ -94,7 +94,7 @@ func TestHeadersFresh(t *testing.T) {
 func TestBindingsFit(t *testing.T) {
 	m := readManifest(t)
 	used := map[string]bool{}
-	for _, e := range memoryEntries {
+	for _, e := range append([]string{trafficEntry}, memoryEntries...) {
 		used[e] = true
 	}
 	for _, l := range rateLoops {

@@ -9,6 +9,9 @@ import (
 	"github.com/likbench/likbench/cuda/driver"
 )
 
+// trafficEntry reads and writes; it is in the source of the plain loops.
+const trafficEntry = "ceiling_traffic"
+
 // traffic is a prepared pass of ceiling_traffic over pairs of buffers.
 type traffic struct {
 	s       *stream
@@ -66,18 +69,17 @@ func (t *traffic) load() error {
 	d := t.s.d
 	d.tables.Lock()
 	defer d.tables.Unlock()
-	const entry = "ceiling_traffic"
 	mod, err := d.module("ceiling", func(format string, args ...any) error {
-		return &backend.UnsupportedError{Backend: name, Kernel: entry, Reason: fmt.Sprintf(format, args...)}
+		return &backend.UnsupportedError{Backend: name, Kernel: trafficEntry, Reason: fmt.Sprintf(format, args...)}
 	})
 	if err != nil {
 		return err
 	}
-	f, s := d.api.ModuleFunction(mod.handle, entry)
+	f, s := d.api.ModuleFunction(mod.handle, trafficEntry)
 	t.call.Function = f
 	t.call.Grid = [3]uint32{uint32(max(CeilDiv(t.args.n, vectorsPerBlock), CeilDiv(t.args.repeat, vectorsPerBlock), 1)), 1, 1}
 	t.call.Block = [3]uint32{256, 1, 1}
-	return d.check("cuModuleGetFunction "+entry, s)
+	return d.check("cuModuleGetFunction "+trafficEntry, s)
 }
 
 // Launch implements backend.Traffic.

@@ -27,6 +27,10 @@ constexpr int kSlots = 13;       // 208 KiB of the 227 a block may have
 constexpr int kRingLog = 2, kRing = 1 << kRingLog;    // documents whose maxima are in flight
 constexpr int kQueueLog = 2, kQueue = 1 << kQueueLog; // segments ahead of the slowest reader
 
+// tileStart is where the first tile of a segment starts: with factors at a multiple of 4 tokens, since the copy
+// engine takes no start inside 16 bytes. Tokens before the segment are never folded.
+template <bool Scaled> __device__ __forceinline__ int tileStart(int t0) { return Scaled ? t0 & ~3 : t0; }
+
 // Segment is a stretch of work: documents [j0, j1) on tokens [t0, t1) against rows [row0, row0+rows).
 struct Segment {
   int j0, j1, t0, t1;
@@ -135,7 +139,7 @@ template <int WG, bool Scaled, bool Split, class Args> struct Feeder {
     const bool fresh = t0 < t1 && row0 != held;
     publish({j0, j1, t0, t1, row0, rows, c.q0, c.q1, fresh, c.id, c.head, c.tail});
     if (fresh) copyQuery(row0, rows);
-    for (int t = t0; t < t1; t += kTile)
+    for (int t = tileStart<Scaled>(t0); t < t1; t += kTile)
       for (int k = 0; k < l.spans; k++) copyTokens(t, t1, k);
   }
 
@@ -221,14 +225,14 @@ template <class E, int WG, bool Scaled, class Args> struct Consumer {
   __device__ __forceinline__ void segment(float (&acc)[64], const Segment& g) {
     const unsigned char* mask = (const unsigned char*)p.a.doc_mask;
     const unsigned long long rows = matrixDescriptor(l.query((loads - 1) & (l.buffers - 1), warp / 4, 0));
-    int j = g.j0, t = g.t0;
+    int j = g.j0, t = tileStart<Scaled>(g.t0);
     int first = j - kLanes, ends = 0; // ends of documents [first, first+32), one a lane
     m0 = m1 = negativeInfinity();
     do { // at least once: empty documents are handed over without a tile
       const int stop = min(t + kTile, g.t1);
       if (t < stop && live) multiply(acc, rows);
       if (t < stop && !live) skip();
-      for (int from = t;;) { // the documents of the tile
+      for (int from = Scaled ? max(t, g.t0) : t;;) { // the documents of the tile
         if (j - first == kLanes) first = j, ends = endsFrom(g, j);
         const int end = __shfl_sync(kAllLanes, ends, j - first), to = min(end, stop);
         if (from < to && live) fold(acc, mask, t, from - t, to - t);
