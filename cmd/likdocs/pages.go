@@ -139,7 +139,7 @@ func byName(b backend.Backend) []backend.Binding {
 // supportPage lists every variant of every backend.
 func supportPage() []byte {
 	var b bytes.Buffer
-	b.WriteString(generated + "# Support\n\nWhat is compiled in, from the bindings. A launch takes the first variant whose requirements the device has and " +
+	b.WriteString(generated + "# Support\n\nWhat is compiled in, from the bindings. Here they are by name; a launch takes the best one whose requirements the device has and " +
 		"which accepts the operands. Variants of one class give the same bits.\n")
 	for _, be := range backend.All() {
 		fmt.Fprintf(&b, "\n## %s\n\n", be.Name())
