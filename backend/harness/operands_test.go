@@ -202,7 +202,9 @@ func TestTileCases(t *testing.T) {
 
 	m, _ := instance(t, "maxsim_f32")
 	cs := TileCases(m, &backend.Binding{Tile: map[string]int64{"td": 16}})
-	require.Len(t, cs, 1)
+	require.Len(t, cs, 2, "odd and aligned widths")
+	require.EqualValues(t, 33, cs[0].Dims["d"])
+	require.EqualValues(t, 64, cs[1].Dims["d"])
 	require.Equal(t, []int64{1, 15, 16, 17, 32, 0}, cs[0].Lens["td"])
 	require.EqualValues(t, 6, cs[0].Dims["nd"])
 	require.Equal(t, m.Cases()[1].Lens["tq"], cs[0].Lens["tq"])
