@@ -10,13 +10,6 @@ package simd
 //go:noescape
 func rbfTileF32NEON(x, y, k *float32, d, panels, stride int, c, clow, limit float32)
 
-// rbfSumF32NEON adds to acc[r] the dot product of row r of k with one column of weights.
-// k is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.
-// Reference: rbfSumGeneric.
-//
-//go:noescape
-func rbfSumF32NEON(k, w *float32, acc *float64, panels, stride int)
-
 // rbfTileF64NEON writes k = 2^(c*u), u the squared distances of 4 rows of x from the columns of
 // panels of y. x is d by 4, a panel of y d by 128 bytes, k 4 rows stride bytes apart.
 // u is cut at limit, where the result is 0; clow is the part of c that its type cannot hold.
@@ -24,10 +17,3 @@ func rbfSumF32NEON(k, w *float32, acc *float64, panels, stride int)
 //
 //go:noescape
 func rbfTileF64NEON(x, y, k *float64, d, panels, stride int, c, clow, limit float64)
-
-// rbfSumF64NEON adds to acc[r] the dot product of row r of k with one column of weights.
-// k is 4 rows stride bytes apart. A row has 64 bytes of lanes, folded in float64.
-// Reference: rbfSumGeneric.
-//
-//go:noescape
-func rbfSumF64NEON(k, w *float64, acc *float64, panels, stride int)

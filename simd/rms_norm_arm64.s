@@ -18,88 +18,6 @@
 	VADD V29.S4, V4.S4, V4.S4; \
 	VADD V4.S4, V1.S4, V1.S4
 
-// NEAREST2 adds half a step of bf16 to V2, less its lowest bit for ties: the upper half is then the bf16.
-#define NEAREST2 \
-	VUSHR $16, V2.S4, V4.S4; \
-	VAND V30.B16, V4.B16, V4.B16; \
-	VADD V29.S4, V4.S4, V4.S4; \
-	VADD V4.S4, V2.S4, V2.S4
-
-// NEAREST3 adds half a step of bf16 to V3, less its lowest bit for ties: the upper half is then the bf16.
-#define NEAREST3 \
-	VUSHR $16, V3.S4, V4.S4; \
-	VAND V30.B16, V4.B16, V4.B16; \
-	VADD V29.S4, V4.S4, V4.S4; \
-	VADD V4.S4, V3.S4, V3.S4
-
-// func rmsDotF32NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
-TEXT ·rmsDotF32NEON(SB), NOSPLIT, $0-48
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD groups+24(FP), R3
-	MOVD lanes+32(FP), R4
-	MOVD ahead+40(FP), R5
-	VLD1.P 64(R4), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R4), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R4
-	CBZ R3, done
-
-loop:
-	ADD R5, R0, R10
-	PRFM (R10), PLDL2KEEP
-	PRFM 64(R10), PLDL2KEEP
-	FMOVQ 0(R0), F0
-	FMOVQ 16(R0), F1
-	FMOVQ 0(R1), F2
-	FMOVQ 16(R1), F3
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V16.S4
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V17.S4
-	FMOVQ 32(R0), F0
-	FMOVQ 48(R0), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V18.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V19.S4
-	FMOVQ 64(R0), F0
-	FMOVQ 80(R0), F1
-	FMOVQ 64(R1), F2
-	FMOVQ 80(R1), F3
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V20.S4
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V21.S4
-	FMOVQ 96(R0), F0
-	FMOVQ 112(R0), F1
-	FMOVQ 96(R1), F2
-	FMOVQ 112(R1), F3
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V22.S4
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V23.S4
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
-	SUB $1, R3
-	CBNZ R3, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R4)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R4)
-	RET
-
 // func rmsGradF32NEON(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)
 TEXT ·rmsGradF32NEON(SB), NOSPLIT, $0-64
 	MOVD dy+0(FP), R0
@@ -118,6 +36,9 @@ loop:
 	ADD R5, R1, R10
 	PRFM (R10), PLDL2KEEP
 	PRFM 64(R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	FMOVQ 0(R1), F2
@@ -132,52 +53,12 @@ loop:
 	VFMLS V3.S4, V25.S4, V1.S4
 	FMOVQ F0, 0(R3)
 	FMOVQ F1, 16(R3)
-	FMOVQ 32(R0), F0
-	FMOVQ 48(R0), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	FMOVQ F0, 32(R3)
-	FMOVQ F1, 48(R3)
-	FMOVQ 64(R0), F0
-	FMOVQ 80(R0), F1
-	FMOVQ 64(R1), F2
-	FMOVQ 80(R1), F3
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	FMOVQ F0, 64(R3)
-	FMOVQ F1, 80(R3)
-	FMOVQ 96(R0), F0
-	FMOVQ 112(R0), F1
-	FMOVQ 96(R1), F2
-	FMOVQ 112(R1), F3
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	FMOVQ F0, 96(R3)
-	FMOVQ F1, 112(R3)
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
-	ADD $128, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R3
+	ADD $32, R2
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R4
 	CBNZ R4, loop
 
@@ -199,6 +80,9 @@ loop:
 	ADD R4, R0, R10
 	PRFM (R10), PLDL2KEEP
 	PRFM 64(R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
@@ -209,224 +93,15 @@ loop:
 	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
 	FMOVQ F0, 0(R2)
 	FMOVQ F1, 16(R2)
-	FMOVQ 32(R0), F0
-	FMOVQ 48(R0), F1
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 32(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 48(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	FMOVQ F0, 32(R2)
-	FMOVQ F1, 48(R2)
-	FMOVQ 64(R0), F0
-	FMOVQ 80(R0), F1
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 64(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 80(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	FMOVQ F0, 64(R2)
-	FMOVQ F1, 80(R2)
-	FMOVQ 96(R0), F0
-	FMOVQ 112(R0), F1
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 96(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 112(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	FMOVQ F0, 96(R2)
-	FMOVQ F1, 112(R2)
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
+	ADD $32, R0
+	ADD $32, R2
+	ADD $32, R1
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R3
 	CBNZ R3, loop
 
 done:
-	RET
-
-// func rmsDotWeightF32NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
-TEXT ·rmsDotWeightF32NEON(SB), NOSPLIT, $0-64
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD part+24(FP), R3
-	MOVD groups+32(FP), R4
-	MOVD lanes+40(FP), R5
-	MOVD ahead+56(FP), R6
-	FMOVS r+48(FP), F24
-	VDUP V24.S[0], V24.S4
-	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R5), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R5
-	CBZ R4, done
-
-loop:
-	ADD R6, R0, R10
-	PRFM (R10), PLDL2KEEP
-	PRFM 64(R10), PLDL2KEEP
-	FMOVQ 0(R0), F0
-	FMOVQ 16(R0), F1
-	FMOVQ 0(R1), F2
-	FMOVQ 16(R1), F3
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V16.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 0(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 0(R3)
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V17.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 16(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 16(R3)
-	FMOVQ 32(R0), F0
-	FMOVQ 48(R0), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V18.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 32(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 32(R3)
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V19.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 48(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 48(R3)
-	FMOVQ 64(R0), F0
-	FMOVQ 80(R0), F1
-	FMOVQ 64(R1), F2
-	FMOVQ 80(R1), F3
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V20.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 64(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 64(R3)
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V21.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 80(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 80(R3)
-	FMOVQ 96(R0), F0
-	FMOVQ 112(R0), F1
-	FMOVQ 96(R1), F2
-	FMOVQ 112(R1), F3
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V22.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 96(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 96(R3)
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V23.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 112(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 112(R3)
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
-	ADD $128, R3
-	SUB $1, R4
-	CBNZ R4, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R5)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
-	RET
-
-// func rmsDotBF16NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
-TEXT ·rmsDotBF16NEON(SB), NOSPLIT, $0-48
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD groups+24(FP), R3
-	MOVD lanes+32(FP), R4
-	MOVD ahead+40(FP), R5
-	MOVD $0xffff0000, R9 // a bf16 is the upper half
-	VDUP R9, V31.S4
-	VLD1.P 64(R4), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R4), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R4
-	CBZ R3, done
-
-loop:
-	ADD R5, R0, R10
-	PRFM (R10), PLDL2KEEP
-	FMOVQ 0(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 0(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V16.S4
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V20.S4
-	FMOVQ 16(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 16(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V17.S4
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V21.S4
-	FMOVQ 32(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 32(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V18.S4
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V22.S4
-	FMOVQ 48(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 48(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V19.S4
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V23.S4
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	SUB $1, R3
-	CBNZ R3, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R4)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R4)
 	RET
 
 // func rmsGradBF16NEON(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)
@@ -452,6 +127,9 @@ TEXT ·rmsGradBF16NEON(SB), NOSPLIT, $0-64
 loop:
 	ADD R5, R1, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -470,64 +148,13 @@ loop:
 	NEAREST1
 	VSRI $16, V0.S4, V1.S4
 	FMOVQ F1, 0(R3)
-	FMOVQ 16(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 16(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 16(R3)
-	FMOVQ 32(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 32(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 32(R3)
-	FMOVQ 48(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 48(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 48(R3)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	ADD $64, R3
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R3
+	ADD $16, R2
+	SUB $1, R11
+	CBNZ R11, pair
+	ADD $64, R2 // the odd places
 	SUB $1, R4
 	CBNZ R4, loop
 
@@ -554,6 +181,9 @@ TEXT ·rmsScaleBF16NEON(SB), NOSPLIT, $0-56
 loop:
 	ADD R4, R0, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -567,165 +197,16 @@ loop:
 	NEAREST1
 	VSRI $16, V0.S4, V1.S4
 	FMOVQ F1, 0(R2)
-	FMOVQ 16(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 16(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 80(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 16(R2)
-	FMOVQ 32(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 32(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 96(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 32(R2)
-	FMOVQ 48(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 48(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 112(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 48(R2)
-	ADD $64, R0
-	ADD $128, R1
-	ADD $64, R2
+	ADD $16, R0
+	ADD $16, R2
+	ADD $16, R1
+	SUB $1, R11
+	CBNZ R11, pair
+	ADD $64, R1 // the odd places
 	SUB $1, R3
 	CBNZ R3, loop
 
 done:
-	RET
-
-// func rmsDotWeightBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
-TEXT ·rmsDotWeightBF16NEON(SB), NOSPLIT, $0-64
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD part+24(FP), R3
-	MOVD groups+32(FP), R4
-	MOVD lanes+40(FP), R5
-	MOVD ahead+56(FP), R6
-	FMOVS r+48(FP), F24
-	VDUP V24.S[0], V24.S4
-	MOVD $0xffff0000, R9 // a bf16 is the upper half
-	VDUP R9, V31.S4
-	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R5), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R5
-	CBZ R4, done
-
-loop:
-	ADD R6, R0, R10
-	PRFM (R10), PLDL2KEEP
-	FMOVQ 0(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 0(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V16.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 0(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 0(R3)
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V20.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 64(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 64(R3)
-	FMOVQ 16(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 16(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V17.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 16(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 16(R3)
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V21.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 80(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 80(R3)
-	FMOVQ 32(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 32(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V18.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 32(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 32(R3)
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V22.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 96(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 96(R3)
-	FMOVQ 48(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 48(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V19.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 48(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 48(R3)
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V23.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 112(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 112(R3)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	ADD $128, R3
-	SUB $1, R4
-	CBNZ R4, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R5)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
 	RET
 
 // func rmsScaleRoundBF16NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
@@ -748,6 +229,9 @@ TEXT ·rmsScaleRoundBF16NEON(SB), NOSPLIT, $0-56
 loop:
 	ADD R4, R0, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -765,272 +249,16 @@ loop:
 	NEAREST1
 	VSRI $16, V0.S4, V1.S4
 	FMOVQ F1, 0(R2)
-	FMOVQ 16(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	NEAREST0
-	VAND V31.B16, V0.B16, V0.B16
-	FMOVQ 16(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST1
-	VAND V31.B16, V1.B16, V1.B16
-	FMOVQ 80(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 16(R2)
-	FMOVQ 32(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	NEAREST0
-	VAND V31.B16, V0.B16, V0.B16
-	FMOVQ 32(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST1
-	VAND V31.B16, V1.B16, V1.B16
-	FMOVQ 96(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 32(R2)
-	FMOVQ 48(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	NEAREST0
-	VAND V31.B16, V0.B16, V0.B16
-	FMOVQ 48(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST1
-	VAND V31.B16, V1.B16, V1.B16
-	FMOVQ 112(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 48(R2)
-	ADD $64, R0
-	ADD $128, R1
-	ADD $64, R2
+	ADD $16, R0
+	ADD $16, R2
+	ADD $16, R1
+	SUB $1, R11
+	CBNZ R11, pair
+	ADD $64, R1 // the odd places
 	SUB $1, R3
 	CBNZ R3, loop
 
 done:
-	RET
-
-// func rmsDotWeightRoundBF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
-TEXT ·rmsDotWeightRoundBF16NEON(SB), NOSPLIT, $0-64
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD part+24(FP), R3
-	MOVD groups+32(FP), R4
-	MOVD lanes+40(FP), R5
-	MOVD ahead+56(FP), R6
-	FMOVS r+48(FP), F24
-	VDUP V24.S[0], V24.S4
-	MOVD $0xffff0000, R9 // a bf16 is the upper half
-	VDUP R9, V31.S4
-	MOVD $0x00000001, R9 // its lowest bit
-	VDUP R9, V30.S4
-	MOVD $0x00007fff, R9 // half a step, less that bit
-	VDUP R9, V29.S4
-	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R5), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R5
-	CBZ R4, done
-
-loop:
-	ADD R6, R0, R10
-	PRFM (R10), PLDL2KEEP
-	FMOVQ 0(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 0(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V16.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	NEAREST2
-	VAND V31.B16, V2.B16, V2.B16
-	FMOVQ 0(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 0(R3)
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V20.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	NEAREST3
-	VAND V31.B16, V3.B16, V3.B16
-	FMOVQ 64(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 64(R3)
-	FMOVQ 16(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 16(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V17.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	NEAREST2
-	VAND V31.B16, V2.B16, V2.B16
-	FMOVQ 16(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 16(R3)
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V21.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	NEAREST3
-	VAND V31.B16, V3.B16, V3.B16
-	FMOVQ 80(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 80(R3)
-	FMOVQ 32(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 32(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V18.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	NEAREST2
-	VAND V31.B16, V2.B16, V2.B16
-	FMOVQ 32(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 32(R3)
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V22.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	NEAREST3
-	VAND V31.B16, V3.B16, V3.B16
-	FMOVQ 96(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 96(R3)
-	FMOVQ 48(R0), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 48(R1), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V19.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	NEAREST2
-	VAND V31.B16, V2.B16, V2.B16
-	FMOVQ 48(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 48(R3)
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V23.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	NEAREST3
-	VAND V31.B16, V3.B16, V3.B16
-	FMOVQ 112(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 112(R3)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	ADD $128, R3
-	SUB $1, R4
-	CBNZ R4, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R5)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
-	RET
-
-// func rmsDotF16NEON(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
-TEXT ·rmsDotF16NEON(SB), NOSPLIT, $0-48
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD groups+24(FP), R3
-	MOVD lanes+32(FP), R4
-	MOVD ahead+40(FP), R5
-	VLD1.P 64(R4), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R4), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R4
-	CBZ R3, done
-
-loop:
-	ADD R5, R0, R10
-	PRFM (R10), PLDL2KEEP
-	FMOVQ 0(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 0(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V16.S4
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V17.S4
-	FMOVQ 16(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 16(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V18.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V19.S4
-	FMOVQ 32(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 32(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V20.S4
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V21.S4
-	FMOVQ 48(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 48(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V0.S4, V22.S4
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V1.S4, V23.S4
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	SUB $1, R3
-	CBNZ R3, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R4)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R4)
 	RET
 
 // func rmsGradF16NEON(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)
@@ -1050,6 +278,9 @@ TEXT ·rmsGradF16NEON(SB), NOSPLIT, $0-64
 loop:
 	ADD R5, R1, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1067,61 +298,12 @@ loop:
 	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
 	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
 	FMOVQ F0, 0(R3)
-	FMOVQ 16(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 16(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 16(R3)
-	FMOVQ 32(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 32(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 32(R3)
-	FMOVQ 48(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 48(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	VFMLS V2.S4, V25.S4, V0.S4
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	VFMLS V3.S4, V25.S4, V1.S4
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 48(R3)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	ADD $64, R3
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R3
+	ADD $32, R2
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R4
 	CBNZ R4, loop
 
@@ -1142,6 +324,9 @@ TEXT ·rmsScaleF16NEON(SB), NOSPLIT, $0-56
 loop:
 	ADD R4, R0, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1154,160 +339,15 @@ loop:
 	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
 	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
 	FMOVQ F0, 0(R2)
-	FMOVQ 16(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 32(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 48(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 16(R2)
-	FMOVQ 32(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 64(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 80(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 32(R2)
-	FMOVQ 48(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 96(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ 112(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 48(R2)
-	ADD $64, R0
-	ADD $128, R1
-	ADD $64, R2
+	ADD $16, R0
+	ADD $16, R2
+	ADD $32, R1
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R3
 	CBNZ R3, loop
 
 done:
-	RET
-
-// func rmsDotWeightF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
-TEXT ·rmsDotWeightF16NEON(SB), NOSPLIT, $0-64
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD part+24(FP), R3
-	MOVD groups+32(FP), R4
-	MOVD lanes+40(FP), R5
-	MOVD ahead+56(FP), R6
-	FMOVS r+48(FP), F24
-	VDUP V24.S[0], V24.S4
-	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R5), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R5
-	CBZ R4, done
-
-loop:
-	ADD R6, R0, R10
-	PRFM (R10), PLDL2KEEP
-	FMOVQ 0(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 0(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V16.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 0(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 0(R3)
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V17.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 16(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 16(R3)
-	FMOVQ 16(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 16(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V18.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 32(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 32(R3)
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V19.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 48(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 48(R3)
-	FMOVQ 32(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 32(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V20.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 64(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 64(R3)
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V21.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 80(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 80(R3)
-	FMOVQ 48(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 48(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V22.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	FMOVQ 96(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 96(R3)
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V23.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	FMOVQ 112(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 112(R3)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	ADD $128, R3
-	SUB $1, R4
-	CBNZ R4, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R5)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
 	RET
 
 // func rmsScaleRoundF16NEON(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
@@ -1324,6 +364,9 @@ TEXT ·rmsScaleRoundF16NEON(SB), NOSPLIT, $0-56
 loop:
 	ADD R4, R0, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R0), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -1340,186 +383,13 @@ loop:
 	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
 	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
 	FMOVQ F0, 0(R2)
-	FMOVQ 16(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
-	FMOVQ 32(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216821 // fcvtn v1.4h, v1.4s
-	WORD $0x0e217821 // fcvtl v1.4s, v1.4h
-	FMOVQ 48(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 16(R2)
-	FMOVQ 32(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
-	FMOVQ 64(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216821 // fcvtn v1.4h, v1.4s
-	WORD $0x0e217821 // fcvtl v1.4s, v1.4h
-	FMOVQ 80(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 32(R2)
-	FMOVQ 48(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
-	FMOVQ 96(R1), F4
-	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216821 // fcvtn v1.4h, v1.4s
-	WORD $0x0e217821 // fcvtl v1.4s, v1.4h
-	FMOVQ 112(R1), F4
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 48(R2)
-	ADD $64, R0
-	ADD $128, R1
-	ADD $64, R2
+	ADD $16, R0
+	ADD $16, R2
+	ADD $32, R1
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R3
 	CBNZ R3, loop
 
 done:
-	RET
-
-// func rmsDotWeightRoundF16NEON(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
-TEXT ·rmsDotWeightRoundF16NEON(SB), NOSPLIT, $0-64
-	MOVD dy+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD w+16(FP), R2
-	MOVD part+24(FP), R3
-	MOVD groups+32(FP), R4
-	MOVD lanes+40(FP), R5
-	MOVD ahead+56(FP), R6
-	FMOVS r+48(FP), F24
-	VDUP V24.S[0], V24.S4
-	VLD1.P 64(R5), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1 (R5), [V20.S4, V21.S4, V22.S4, V23.S4]
-	SUB $64, R5
-	CBZ R4, done
-
-loop:
-	ADD R6, R0, R10
-	PRFM (R10), PLDL2KEEP
-	FMOVQ 0(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 0(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 0(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V16.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	WORD $0x0e216842 // fcvtn v2.4h, v2.4s
-	WORD $0x0e217842 // fcvtl v2.4s, v2.4h
-	FMOVQ 0(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 0(R3)
-	FMOVQ 16(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V17.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	WORD $0x0e216863 // fcvtn v3.4h, v3.4s
-	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
-	FMOVQ 16(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 16(R3)
-	FMOVQ 16(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 16(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 32(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V18.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	WORD $0x0e216842 // fcvtn v2.4h, v2.4s
-	WORD $0x0e217842 // fcvtl v2.4s, v2.4h
-	FMOVQ 32(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 32(R3)
-	FMOVQ 48(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V19.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	WORD $0x0e216863 // fcvtn v3.4h, v3.4s
-	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
-	FMOVQ 48(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 48(R3)
-	FMOVQ 32(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 32(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 64(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V20.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	WORD $0x0e216842 // fcvtn v2.4h, v2.4s
-	WORD $0x0e217842 // fcvtl v2.4s, v2.4h
-	FMOVQ 64(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 64(R3)
-	FMOVQ 80(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V21.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	WORD $0x0e216863 // fcvtn v3.4h, v3.4s
-	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
-	FMOVQ 80(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 80(R3)
-	FMOVQ 48(R0), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 48(R1), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	FMOVQ 96(R2), F4
-	WORD $0x6e24dc05 // fmul v5.4s, v0.4s, v4.4s
-	VFMLA V2.S4, V5.S4, V22.S4
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	WORD $0x0e216842 // fcvtn v2.4h, v2.4s
-	WORD $0x0e217842 // fcvtl v2.4s, v2.4h
-	FMOVQ 96(R3), F6
-	VFMLA V2.S4, V0.S4, V6.S4
-	FMOVQ F6, 96(R3)
-	FMOVQ 112(R2), F4
-	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
-	VFMLA V3.S4, V5.S4, V23.S4
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	WORD $0x0e216863 // fcvtn v3.4h, v3.4s
-	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
-	FMOVQ 112(R3), F6
-	VFMLA V3.S4, V1.S4, V6.S4
-	FMOVQ F6, 112(R3)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $128, R2
-	ADD $128, R3
-	SUB $1, R4
-	CBNZ R4, loop
-
-done:
-	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R5)
-	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R5)
 	RET

@@ -6,20 +6,6 @@
 // V16 to V23. For bf16 V31 masks the upper half of a word, V30 is its lowest bit and V29
 // half a step of rounding less that bit. Reference of each routine: its Generic twin.
 
-// NEAREST0 adds half a step of bf16 to V0, less its lowest bit for ties: the upper half is then the bf16.
-#define NEAREST0 \
-	VUSHR $16, V0.S4, V4.S4; \
-	VAND V30.B16, V4.B16, V4.B16; \
-	VADD V29.S4, V4.S4, V4.S4; \
-	VADD V4.S4, V0.S4, V0.S4
-
-// NEAREST1 adds half a step of bf16 to V1, less its lowest bit for ties: the upper half is then the bf16.
-#define NEAREST1 \
-	VUSHR $16, V1.S4, V4.S4; \
-	VAND V30.B16, V4.B16, V4.B16; \
-	VADD V29.S4, V4.S4, V4.S4; \
-	VADD V4.S4, V1.S4, V1.S4
-
 // func rowMaxF32NEON(x *byte, groups int, lanes *float32)
 TEXT ·rowMaxF32NEON(SB), NOSPLIT, $0-24
 	MOVD x+0(FP), R0
@@ -186,48 +172,6 @@ loop:
 done:
 	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R3)
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R3)
-	RET
-
-// func rowScaleF32NEON(e *float32, y *byte, groups int, s float32, nt int)
-TEXT ·rowScaleF32NEON(SB), NOSPLIT, $0-40
-	MOVD e+0(FP), R0
-	MOVD y+8(FP), R1
-	MOVD groups+16(FP), R2
-	FMOVS s+24(FP), F24
-	VDUP V24.S[0], V24.S4
-	CBZ R2, done
-
-loop:
-	FMOVQ 0(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 16(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ F0, 0(R1)
-	FMOVQ F1, 16(R1)
-	FMOVQ 32(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 48(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ F0, 32(R1)
-	FMOVQ F1, 48(R1)
-	FMOVQ 64(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 80(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ F0, 64(R1)
-	FMOVQ F1, 80(R1)
-	FMOVQ 96(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 112(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	FMOVQ F0, 96(R1)
-	FMOVQ F1, 112(R1)
-	ADD $128, R0
-	ADD $128, R1
-	SUB $1, R2
-	CBNZ R2, loop
-
-done:
 	RET
 
 // func rowMaxBF16NEON(x *byte, groups int, lanes *float32)
@@ -425,62 +369,6 @@ done:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R3)
 	RET
 
-// func rowScaleBF16NEON(e *float32, y *byte, groups int, s float32, nt int)
-TEXT ·rowScaleBF16NEON(SB), NOSPLIT, $0-40
-	MOVD e+0(FP), R0
-	MOVD y+8(FP), R1
-	MOVD groups+16(FP), R2
-	FMOVS s+24(FP), F24
-	VDUP V24.S[0], V24.S4
-	MOVD $0xffff0000, R9 // a bf16 is the upper half
-	VDUP R9, V31.S4
-	MOVD $0x00000001, R9 // its lowest bit
-	VDUP R9, V30.S4
-	MOVD $0x00007fff, R9 // half a step, less that bit
-	VDUP R9, V29.S4
-	CBZ R2, done
-
-loop:
-	FMOVQ 0(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 64(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 0(R1)
-	FMOVQ 16(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 80(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 16(R1)
-	FMOVQ 32(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 96(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 32(R1)
-	FMOVQ 48(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 112(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 48(R1)
-	ADD $128, R0
-	ADD $64, R1
-	SUB $1, R2
-	CBNZ R2, loop
-
-done:
-	RET
-
 // func rowMaxF16NEON(x *byte, groups int, lanes *float32)
 TEXT ·rowMaxF16NEON(SB), NOSPLIT, $0-24
 	MOVD x+0(FP), R0
@@ -666,50 +554,4 @@ loop:
 done:
 	VST1.P [V16.S4, V17.S4, V18.S4, V19.S4], 64(R3)
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R3)
-	RET
-
-// func rowScaleF16NEON(e *float32, y *byte, groups int, s float32, nt int)
-TEXT ·rowScaleF16NEON(SB), NOSPLIT, $0-40
-	MOVD e+0(FP), R0
-	MOVD y+8(FP), R1
-	MOVD groups+16(FP), R2
-	FMOVS s+24(FP), F24
-	VDUP V24.S[0], V24.S4
-	CBZ R2, done
-
-loop:
-	FMOVQ 0(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 16(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 0(R1)
-	FMOVQ 32(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 48(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 16(R1)
-	FMOVQ 64(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 80(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 32(R1)
-	FMOVQ 96(R0), F0
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	FMOVQ 112(R0), F1
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 48(R1)
-	ADD $128, R0
-	ADD $64, R1
-	SUB $1, R2
-	CBNZ R2, loop
-
-done:
 	RET

@@ -27,12 +27,6 @@ func rowSquareF32NEON(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotF32NEON(a, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleF32NEON writes e*s rounded to the type of y; e is in places. nt does nothing here.
-// Reference: rowScaleGeneric.
-//
-//go:noescape
-func rowScaleF32NEON(e *float32, y *byte, groups int, s float32, nt int)
-
 // rowMaxBF16NEON keeps the larger of each lane and its elements; a NaN stays in its lane.
 // Reference: rowMaxGeneric.
 //
@@ -58,12 +52,6 @@ func rowSquareBF16NEON(x *byte, groups int, lanes *float32)
 //go:noescape
 func rowDotBF16NEON(a, b *byte, groups int, lanes *float32, ahead int)
 
-// rowScaleBF16NEON writes e*s rounded to the type of y; e is in places. nt does nothing here.
-// Reference: rowScaleGeneric.
-//
-//go:noescape
-func rowScaleBF16NEON(e *float32, y *byte, groups int, s float32, nt int)
-
 // rowMaxF16NEON keeps the larger of each lane and its elements; a NaN stays in its lane.
 // Reference: rowMaxGeneric.
 //
@@ -88,9 +76,3 @@ func rowSquareF16NEON(x *byte, groups int, lanes *float32)
 //
 //go:noescape
 func rowDotF16NEON(a, b *byte, groups int, lanes *float32, ahead int)
-
-// rowScaleF16NEON writes e*s rounded to the type of y; e is in places. nt does nothing here.
-// Reference: rowScaleGeneric.
-//
-//go:noescape
-func rowScaleF16NEON(e *float32, y *byte, groups int, s float32, nt int)

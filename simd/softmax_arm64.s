@@ -186,6 +186,9 @@ loop:
 	ADD R4, R1, R10
 	PRFM (R10), PLDL2KEEP
 	PRFM 64(R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R1), F0
 	FMOVQ 16(R1), F1
 	FMOVQ 0(R0), F2
@@ -196,39 +199,11 @@ loop:
 	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
 	FMOVQ F0, 0(R2)
 	FMOVQ F1, 16(R2)
-	FMOVQ 32(R1), F0
-	FMOVQ 48(R1), F1
-	FMOVQ 32(R0), F2
-	FMOVQ 48(R0), F3
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	FMOVQ F0, 32(R2)
-	FMOVQ F1, 48(R2)
-	FMOVQ 64(R1), F0
-	FMOVQ 80(R1), F1
-	FMOVQ 64(R0), F2
-	FMOVQ 80(R0), F3
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	FMOVQ F0, 64(R2)
-	FMOVQ F1, 80(R2)
-	FMOVQ 96(R1), F0
-	FMOVQ 112(R1), F1
-	FMOVQ 96(R0), F2
-	FMOVQ 112(R0), F3
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	FMOVQ F0, 96(R2)
-	FMOVQ F1, 112(R2)
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R3
 	CBNZ R3, loop
 
@@ -352,6 +327,9 @@ TEXT ·softmaxGradBF16NEON(SB), NOSPLIT, $0-56
 loop:
 	ADD R4, R1, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R1), F0
 	VAND V31.B16, V0.B16, V1.B16
 	VSHL $16, V0.S4, V0.S4
@@ -366,51 +344,11 @@ loop:
 	NEAREST1
 	VSRI $16, V0.S4, V1.S4
 	FMOVQ F1, 0(R2)
-	FMOVQ 16(R1), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 16(R0), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 16(R2)
-	FMOVQ 32(R1), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 32(R0), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 32(R2)
-	FMOVQ 48(R1), F0
-	VAND V31.B16, V0.B16, V1.B16
-	VSHL $16, V0.S4, V0.S4
-	FMOVQ 48(R0), F2
-	VAND V31.B16, V2.B16, V3.B16
-	VSHL $16, V2.S4, V2.S4
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	NEAREST0
-	NEAREST1
-	VSRI $16, V0.S4, V1.S4
-	FMOVQ F1, 48(R2)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $64, R2
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R3
 	CBNZ R3, loop
 
@@ -526,6 +464,9 @@ TEXT ·softmaxGradF16NEON(SB), NOSPLIT, $0-56
 loop:
 	ADD R4, R1, R10
 	PRFM (R10), PLDL2KEEP
+	MOVD $4, R11
+
+pair:
 	FMOVQ 0(R1), F1
 	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
 	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
@@ -539,48 +480,11 @@ loop:
 	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
 	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
 	FMOVQ F0, 0(R2)
-	FMOVQ 16(R1), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 16(R0), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 16(R2)
-	FMOVQ 32(R1), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 32(R0), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 32(R2)
-	FMOVQ 48(R1), F1
-	WORD $0x0e217820 // fcvtl v0.4s, v1.4h
-	WORD $0x4e217821 // fcvtl2 v1.4s, v1.8h
-	FMOVQ 48(R0), F3
-	WORD $0x0e217862 // fcvtl v2.4s, v3.4h
-	WORD $0x4e217863 // fcvtl2 v3.4s, v3.8h
-	WORD $0x4eb8d400 // fsub v0.4s, v0.4s, v24.4s
-	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	WORD $0x4eb8d421 // fsub v1.4s, v1.4s, v24.4s
-	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
-	WORD $0x0e216800 // fcvtn v0.4h, v0.4s
-	WORD $0x4e216820 // fcvtn2 v0.8h, v1.4s
-	FMOVQ F0, 48(R2)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $64, R2
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUB $1, R11
+	CBNZ R11, pair
 	SUB $1, R3
 	CBNZ R3, loop
 
