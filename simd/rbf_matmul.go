@@ -168,6 +168,9 @@ func (w *rbfWorker[F]) open(t *Task, a *kernels.RBFMatmulArgs) {
 	w.px, w.py = Words[F](t.Local[x:y]), Words[F](t.Local[y:v])
 	w.pv, w.k = Words[F](t.Local[v:k]), Words[F](t.Local[k:total])
 	w.scale, w.low, w.limit = rbfExponent[F](a.Gamma)
+	if math.IsInf(float64(w.limit), 1) {
+		w.tile = rbfTileFlat[F]
+	}
 }
 
 // rbfQuarters is the unit of the float32 exponent: its routines look 2^(n/4) up.
@@ -175,7 +178,7 @@ const rbfQuarters = 4
 
 // rbfExponent turns γ into base 2: c = -γ log2 e as a number of type F, for float32 in
 // quarters, and what F leaves of it, and the u at which the result is 2^-127, or 2^-1023,
-// which the routines give as 0.
+// which the routines give as 0: +∞ where no finite u is that far.
 func rbfExponent[F float32 | float64](gamma float64) (c, low, limit F) {
 	const log2eLow = 2.0355273740931033e-17 // log2 e - math.Log2E
 	hi := -gamma * math.Log2E
@@ -190,9 +193,9 @@ func rbfExponent[F float32 | float64](gamma float64) (c, low, limit F) {
 	if low-low != 0 {
 		low = 0
 	}
-	limit = F(most)
-	if hi != 0 {
-		limit = F(min(least/-hi, most))
+	limit = F(math.Inf(1))
+	if l := least / -hi; l > 0 && l <= most { // γ = 0 makes it an infinity
+		limit = F(l)
 	}
 	return c, low, limit
 }

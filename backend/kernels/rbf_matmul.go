@@ -120,6 +120,9 @@ func rbfCases() []kernel.Case {
 		rbfCase("underflow", 5, 6, 3, 2, 1000, fillIntegers),
 		rbfCase("flat", 4, 5, 3, 2, 0, nil),
 		rbfCase("nan", 4, 40, 3, 2, .5, fillOne(math.NaN(), 4)),
+		rbfCase("infinite", 4, 40, 3, 2, .5, fillOne(math.Inf(1), 4)),
+		rbfCase("infinite-flat", 4, 40, 3, 2, 0, fillOne(math.Inf(-1), 4)), // 0 · ∞
+		rbfCase("infinite-far", 4, 40, 3, 2, 1e-37, fillOne(math.Inf(1), 4)),
 		rbfCase("no-columns", 4, 0, 3, 2, .5, nil),
 		rbfCase("no-rows", 0, 5, 3, 2, .5, nil),
 		rbfCase("no-right-hand-side", 3, 5, 2, 0, .5, nil),
