@@ -2,6 +2,7 @@ package metal
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -194,6 +195,10 @@ func (s *stream) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcO
 	from, err := s.span(src, srcOff, n, "copy", "src")
 	if err != nil || n == 0 {
 		return err
+	}
+	if to == from && dstOff < srcOff+n && srcOff < dstOff+n {
+		return &backend.ArgumentError{Kernel: "metal copy", Operand: "dst",
+			Why: fmt.Sprintf("%d bytes at %d overlap those at %d", n, dstOff, srcOff)}
 	}
 	if (dstOff|srcOff|n)%blitUnit != 0 {
 		if err := s.drain(); err != nil {

@@ -61,7 +61,7 @@ func (d *device) Alloc(n int64) (backend.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &buffer{d: d, data: data, ticket: t}, nil
+	return &buffer{d: d, size: n, data: data, ticket: t}, nil
 }
 
 func (d *device) NewStream() (backend.Stream, error) {

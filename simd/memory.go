@@ -65,12 +65,13 @@ func memoryInfo(field string) int64 {
 // buffer is a backend.Buffer in Go memory; it implements backend.HostMapped.
 type buffer struct {
 	d      *device
+	size   int64
 	data   []byte
 	ticket ticket
 	freed  bool
 }
 
-func (b *buffer) Len() int64             { return int64(len(b.data)) }
+func (b *buffer) Len() int64             { return b.size }
 func (b *buffer) Device() backend.Device { return b.d }
 
 // Bytes is the buffer's memory, nil after Free.

@@ -49,6 +49,7 @@ func Run(t *testing.T, cfg Config) {
 		t.Run("memory", r.memory)
 		t.Run("streams", r.streams)
 		t.Run("arguments", r.arguments)
+		t.Run("lifetimes", r.lifetimes)
 	}
 	require.EqualValues(t, 0, dev.Memory().Live-dev.Memory().Scratch, "device memory still live after the suite")
 	require.NoError(t, dev.Close())

@@ -89,10 +89,12 @@ func (r *runner) transfers(t *testing.T) {
 	require.True(t, bytes.Equal(src[1:1<<20-4], got))
 	require.NoError(t, s.Upload(a, 1<<20, nil), "an empty range at the end is legal")
 	for _, err := range []error{s.Upload(a, 1<<20-1, src[:2]), s.Upload(a, -1, src[:2]), s.Download(got[:2], a, 1<<20-1),
-		s.Copy(b, 0, a, 1<<20-1, 2), s.Copy(b, 1<<20, a, 0, 1), s.Copy(b, 0, a, 0, -1)} {
+		s.Copy(b, 0, a, 1<<20-1, 2), s.Copy(b, 1<<20, a, 0, 1), s.Copy(b, 0, a, 0, -1), s.Copy(a, 4, a, 0, 8), s.Copy(a, 0, a, 0, 1)} {
 		require.ErrorIs(t, err, backend.ErrArgument)
 	}
+	require.NoError(t, s.Copy(a, 8, a, 0, 8), "ranges that touch do not overlap")
 	require.NoError(t, b.Free())
+	require.EqualValues(t, 1<<20, b.Len(), "a freed buffer keeps its length, so that using it is not taken for a wrong size")
 	require.ErrorIs(t, s.Upload(b, 0, src[:1]), backend.ErrClosed)
 	require.NoError(t, a.Free())
 	closeAll(t, s)
@@ -141,6 +143,65 @@ func (r *runner) arguments(t *testing.T) {
 	}
 	_, err = r.dev.Load("nosuch_f32", "nosuch")
 	require.ErrorIs(t, err, backend.ErrUnsupported)
+}
+
+// lifetimes: what was freed or closed, or belongs to another device, is refused by name of
+// the condition.
+func (r *runner) lifetimes(t *testing.T) {
+	d, err := r.cfg.Backend.Open(r.cfg.Ordinal, r.cfg.Options...)
+	require.NoError(t, err)
+	s, err := d.NewStream()
+	require.NoError(t, err)
+	mine, err := r.dev.NewStream()
+	require.NoError(t, err)
+	b, err := d.Alloc(64)
+	require.NoError(t, err)
+	e, err := s.Record()
+	require.NoError(t, err)
+	theirs, err := s.Record()
+	require.NoError(t, err)
+	own, err := mine.Record()
+	require.NoError(t, err)
+
+	_, elapsed := own.Elapsed(theirs)
+	for _, err := range []error{mine.Upload(b, 0, []byte{1}), mine.Download([]byte{0}, b, 0), mine.Copy(b, 0, b, 8, 8), mine.Wait(theirs), elapsed} {
+		require.ErrorIs(t, err, backend.ErrArgument, "of another device")
+	}
+	require.NoError(t, e.Close())
+	_, elapsed = theirs.Elapsed(e)
+	for _, err := range []error{e.Close(), s.Wait(e), elapsed} {
+		require.ErrorIs(t, err, backend.ErrClosed, "an event after its end")
+	}
+	require.NoError(t, theirs.Close())
+	t.Run("operands", func(t *testing.T) { r.deadOperands(t, mine, s) })
+	closeAll(t, own, mine)
+
+	require.ErrorContains(t, d.Close(), "1 buffers still live: 64 B")
+	_, record := s.Record()
+	_, stream := d.NewStream()
+	for _, err := range []error{s.Upload(b, 0, []byte{1}), s.Download([]byte{0}, b, 0), s.Copy(b, 0, b, 8, 8), s.Sync(), record, stream} {
+		require.ErrorIs(t, err, backend.ErrClosed, "after the device")
+	}
+}
+
+// deadOperands launches on a with an operand that was freed, and on another device's stream.
+func (r *runner) deadOperands(t *testing.T, a, other backend.Stream) {
+	for _, k := range kernel.All() {
+		ops, err := harness.Build(k, k.Instances()[0], k.Cases()[min(1, len(k.Cases())-1)], a, 1, harness.Layout{})
+		require.NoError(t, err)
+		p, err := k.PrepareAny(a, ops.Args)
+		if errors.Is(err, backend.ErrUnsupported) {
+			require.NoError(t, ops.Free())
+			continue
+		}
+		require.NoError(t, err)
+		_, err = k.PrepareAny(other, ops.Args)
+		require.ErrorIs(t, err, backend.ErrArgument, "%s: operands of another device", k.Name())
+		require.NoError(t, ops.Free())
+		require.ErrorIs(t, p.LaunchAny(ops.Args), backend.ErrClosed, "%s: operands that were freed", k.Name())
+		require.NoError(t, p.Close())
+		require.ErrorIs(t, p.LaunchAny(ops.Args), backend.ErrClosed, "%s: after Close", k.Name())
+	}
 }
 
 func (r *runner) wrongCalls(t *testing.T, k kernel.Info, s backend.Stream, ops *harness.Operands) {

@@ -116,7 +116,7 @@ func (d *device) Alloc(n int64) (backend.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &buffer{d: d, mem: mem, ticket: t}, nil
+	return &buffer{d: d, size: n, mem: mem, ticket: t}, nil
 }
 
 func (d *device) NewStream() (backend.Stream, error) {
@@ -140,12 +140,13 @@ func (d *device) Load(instance, v string) (backend.Program, error) {
 	if k == nil || v != variant {
 		return nil, &backend.UnsupportedError{Backend: "host", Kernel: instance, Variant: v, Reason: "not declared"}
 	}
-	p := &program{k: k, instance: in.Name}
+	p := &program{d: d, k: k, instance: in.Name}
 	d.programs[instance] = p
 	return p, nil
 }
 
 type program struct {
+	d        *device
 	k        kernel.Info
 	instance string
 }
@@ -156,6 +157,7 @@ func (p *program) Workspace(*backend.Call) int64 { return 0 }
 
 type buffer struct {
 	d      *device
+	size   int64
 	ticket meter.Ticket
 
 	mu  sync.Mutex
@@ -163,9 +165,17 @@ type buffer struct {
 	off bool
 }
 
-func (b *buffer) Len() int64             { return int64(len(b.mem)) }
+func (b *buffer) Len() int64             { return b.size }
 func (b *buffer) Device() backend.Device { return b.d }
-func (b *buffer) Bytes() []byte          { return b.mem }
+
+// Bytes is the memory, nil after Free.
+func (b *buffer) Bytes() []byte { mem, _ := b.bytes(); return mem }
+
+func (b *buffer) bytes() (mem []byte, live bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mem, !b.off
+}
 
 func (b *buffer) Free() error {
 	b.mu.Lock()

@@ -16,19 +16,36 @@ type stream struct {
 
 func (s *stream) Device() backend.Device { return s.d }
 
+// usable is ErrClosed once the stream or its device is closed.
+func (s *stream) usable() error {
+	if s.closed {
+		return backend.ErrClosed
+	}
+	return s.d.check()
+}
+
+// foreign is an object of another device or backend.
+func foreign(call, operand string) error {
+	return &backend.ArgumentError{Kernel: call, Operand: operand, Why: "belongs to another device"}
+}
+
 // span checks a range of a buffer of this device and returns its bytes.
 func (s *stream) span(b backend.Buffer, off, n int64) ([]byte, error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
 	h, ok := b.(*buffer)
 	if !ok || h.d != s.d {
-		return nil, &backend.ArgumentError{Kernel: "transfer", Operand: "buffer", Why: "belongs to another device"}
+		return nil, foreign("transfer", "buffer")
 	}
-	if s.closed || h.off {
+	mem, live := h.bytes()
+	if !live {
 		return nil, backend.ErrClosed
 	}
 	if off < 0 || n < 0 || off > h.Len()-n {
 		return nil, &backend.ArgumentError{Kernel: "transfer", Operand: "buffer", Why: "range past its end", Want: h.Len(), Got: off + n}
 	}
-	return h.mem[off : off+n], nil
+	return mem[off : off+n], nil
 }
 
 func (s *stream) Upload(dst backend.Buffer, off int64, src []byte) error {
@@ -49,18 +66,24 @@ func (s *stream) Copy(dst backend.Buffer, dstOff int64, src backend.Buffer, srcO
 		return err
 	}
 	from, err := s.span(src, srcOff, n)
+	if err != nil {
+		return err
+	}
+	if dst == src && dstOff < srcOff+n && srcOff < dstOff+n && n > 0 {
+		return &backend.ArgumentError{Kernel: "transfer", Operand: "buffer", Why: "the ranges of a copy overlap"}
+	}
 	copy(to, from)
-	return err
+	return nil
 }
 
 // Launch runs the reference.
 func (s *stream) Launch(p backend.Program, c *backend.Call) error {
-	if s.closed {
-		return backend.ErrClosed
+	if err := s.usable(); err != nil {
+		return err
 	}
 	pr, ok := p.(*program)
-	if !ok {
-		return &backend.ArgumentError{Kernel: p.Kernel(), Why: "program of another backend"}
+	if !ok || pr.d != s.d {
+		return foreign("launch", "program")
 	}
 	r := kernel.NewRef(pr.k, kernel.StreamMemory(s))
 	if err := pr.k.Reference(r, c.Args); err != nil {
@@ -77,8 +100,8 @@ func (s *stream) Launch(p backend.Program, c *backend.Call) error {
 
 // Sync returns the first data error since the last Sync.
 func (s *stream) Sync() error {
-	if s.closed {
-		return backend.ErrClosed
+	if err := s.usable(); err != nil {
+		return err
 	}
 	err := s.fault
 	s.fault = nil
@@ -94,28 +117,48 @@ func (s *stream) Close() error {
 }
 
 // event is a wall-clock time: operations are finished when they return.
-type event struct{ at time.Time }
-
-func (s *stream) Record() (backend.Event, error) {
-	if s.closed {
-		return nil, backend.ErrClosed
-	}
-	return event{time.Now()}, nil
+type event struct {
+	d      *device
+	at     time.Time
+	closed bool
 }
 
-func (s *stream) Wait(backend.Event) error {
-	if s.closed {
+func (s *stream) Record() (backend.Event, error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	return &event{d: s.d, at: time.Now()}, nil
+}
+
+func (s *stream) Wait(e backend.Event) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	v, ok := e.(*event)
+	if !ok || v.d != s.d {
+		return foreign("wait", "event")
+	}
+	if v.closed {
 		return backend.ErrClosed
 	}
 	return nil
 }
 
-func (e event) Elapsed(since backend.Event) (time.Duration, error) {
-	from, ok := since.(event)
-	if !ok {
-		return 0, &backend.ArgumentError{Kernel: "event", Operand: "since", Why: "of another device"}
+func (e *event) Elapsed(since backend.Event) (time.Duration, error) {
+	from, ok := since.(*event)
+	switch {
+	case !ok || from.d != e.d:
+		return 0, foreign("elapsed", "event")
+	case e.closed || from.closed:
+		return 0, backend.ErrClosed
 	}
 	return e.at.Sub(from.at), nil
 }
 
-func (e event) Close() error { return nil }
+func (e *event) Close() error {
+	if e.closed {
+		return backend.ErrClosed
+	}
+	e.closed = true
+	return nil
+}
