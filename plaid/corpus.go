@@ -3,8 +3,7 @@ package plaid
 import (
 	"errors"
 	"fmt"
-	"sync"
-	"unsafe"
+	"sync/atomic"
 
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernel"
@@ -62,9 +61,7 @@ type Corpus struct {
 	offsets backend.Buffer
 	doc     backend.View
 	docOff  kernel.Offsets
-
-	mu     sync.Mutex
-	closed bool
+	closed  atomic.Bool
 }
 
 // NewCorpus checks the tokens and uploads them. Vectors and offsets are not kept.
@@ -98,14 +95,8 @@ func (c *Corpus) upload(docs Tokens, rows int64) (err error) {
 	if c.offsets, err = c.dev.Alloc(int64(len(docs.Offsets)) * 8); err != nil {
 		return err
 	}
-	var staging []byte
-	const piece = 1 << 20 // components converted at a time
-	for at := 0; at < len(docs.Vectors); at += piece {
-		part := docs.Vectors[at:min(at+piece, len(docs.Vectors))]
-		raw := encode(c.opts.DType, part, &staging)
-		if err := s.Upload(c.vectors, int64(at)*c.opts.DType.Size(), raw); err != nil {
-			return err
-		}
+	if err := upload(s, c.vectors, c.opts.DType, docs.Vectors, newStaging(c.opts.DType, int64(len(docs.Vectors)))); err != nil {
+		return err
 	}
 	c.doc = backend.NewView(c.vectors, 0, c.opts.DType, rows, int64(c.dim))
 	if c.docOff, err = kernel.NewOffsets(s, c.offsets, docs.Offsets); err != nil {
@@ -114,19 +105,33 @@ func (c *Corpus) upload(docs Tokens, rows int64) (err error) {
 	return s.Sync()
 }
 
-// encode returns the components as bytes of dtype t: the caller's own memory for f32 on
-// this little-endian contract, else staging, which grows as needed.
-func encode(t backend.DType, x []float32, staging *[]byte) []byte {
+// piece is the components converted at a time.
+const piece = 1 << 20
+
+// newStaging is the room that upload converts n components of dtype t in, nil where it
+// does not convert.
+func newStaging(t backend.DType, n int64) []byte {
 	if t == backend.F32 {
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*4)
+		return nil
 	}
-	n := len(x) * 2
-	if cap(*staging) < n {
-		*staging = make([]byte, n)
+	return make([]byte, min(n, piece)*t.Size())
+}
+
+// upload writes components to dst in dtype t: f32 from the caller's own memory, which has
+// this contract's byte order, bf16 in pieces through staging.
+func upload(s backend.Stream, dst backend.Buffer, t backend.DType, x []float32, staging []byte) error {
+	if t == backend.F32 {
+		return s.Upload(dst, 0, bytesOf(x))
 	}
-	raw := (*staging)[:n]
-	num.BF16.Encode32(raw, x)
-	return raw
+	for at := 0; at < len(x); at += piece {
+		part := x[at:min(at+piece, len(x))]
+		raw := staging[:len(part)*2]
+		num.BF16.Encode32(raw, part)
+		if err := s.Upload(dst, int64(at)*2, raw); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Len is the number of documents.
@@ -138,19 +143,23 @@ func (c *Corpus) Tokens() int64 { return c.docOff.Total }
 // Dim is the components of a token.
 func (c *Corpus) Dim() int { return c.dim }
 
-// Bytes is the device memory that the corpus holds.
-func (c *Corpus) Bytes() int64 { return c.vectors.Len() + c.offsets.Len() }
-
-// Close frees the device memory.
-func (c *Corpus) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return backend.ErrClosed
+// Bytes is the device memory that the corpus holds, 0 after Close.
+func (c *Corpus) Bytes() int64 {
+	if c.closed.Load() {
+		return 0
 	}
-	c.closed = true
+	return c.vectors.Len() + c.offsets.Len()
+}
+
+// Close frees the device memory. A scorer used after it answers ErrClosed.
+func (c *Corpus) Close() error {
+	if c.closed.Swap(true) {
+		return errClosed("corpus")
+	}
 	return c.free()
 }
+
+func errClosed(what string) error { return fmt.Errorf("plaid: %s: %w", what, backend.ErrClosed) }
 
 func (c *Corpus) free() error {
 	var errs []error

@@ -1,6 +1,7 @@
 package plaid_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -154,6 +155,75 @@ func TestScoringAllocatesNothing(t *testing.T) {
 		require.NoError(t, s.Close())
 		require.NoError(t, c.Close())
 	}
+}
+
+// Closing the corpus first is answered, not served with what the memory holds by then.
+func TestUseAfterClose(t *testing.T) {
+	for name, b := range backends() {
+		t.Run(name, func(t *testing.T) {
+			c, err := plaid.NewCorpus(open(t, b), tokens(1, 4, 2, 3), plaid.Options{})
+			require.NoError(t, err)
+			s, err := c.NewScorer(plaid.Limits{Queries: 1, Tokens: 2, K: 2})
+			require.NoError(t, err)
+			require.EqualValues(t, 5*4*4+3*8, c.Bytes())
+			require.NoError(t, c.Close())
+			require.Zero(t, c.Bytes())
+			require.EqualError(t, s.Score(tokens(2, 4, 2), make([]float32, 2)), "plaid: corpus: used after close")
+			require.ErrorIs(t, s.TopK(tokens(2, 4, 2), 1, make([]int32, 1), make([]float32, 1)), backend.ErrClosed)
+			_, err = c.NewScorer(plaid.Limits{Queries: 1, Tokens: 2})
+			require.ErrorIs(t, err, backend.ErrClosed)
+			require.NoError(t, s.Close())
+			require.EqualError(t, s.Close(), "plaid: scorer: used after close")
+		})
+	}
+}
+
+// Limits that no memory holds are an error in either dtype, and leave nothing behind.
+func TestLimitsBeyondMemory(t *testing.T) {
+	for name, b := range backends() {
+		for _, dt := range []backend.DType{backend.F32, backend.BF16} {
+			t.Run(name+"/"+dt.String(), func(t *testing.T) {
+				d := open(t, b)
+				c, err := plaid.NewCorpus(d, tokens(1, 4, 2, 3), plaid.Options{DType: dt})
+				require.NoError(t, err)
+				for _, n := range []int{1 << 44, 1 << 57, 1 << 59, 1 << 60, 1 << 61, 1 << 62, math.MaxInt} {
+					for _, l := range []plaid.Limits{{Queries: n, Tokens: 1, K: 1}, {Queries: 1, Tokens: n}} {
+						_, err := c.NewScorer(l)
+						var refused *backend.AllocError
+						if !errors.As(err, &refused) {
+							require.ErrorIs(t, err, backend.ErrArgument, "%+v", l)
+							require.ErrorContains(t, err, "more than can be addressed")
+						}
+					}
+				}
+				require.Equal(t, c.Bytes(), d.Memory().Live)
+				require.NoError(t, c.Close())
+			})
+		}
+	}
+}
+
+// Conversion goes in pieces: what lies beyond the first is not the first again.
+func TestBFloat16InPieces(t *testing.T) {
+	const dim, rows = 1 << 16, 40
+	docs := plaid.Tokens{Vectors: make([]float32, dim*rows), Offsets: []int64{0}, Dim: dim}
+	for i := range rows {
+		docs.Vectors[i*dim] = float32(i)
+		docs.Offsets = append(docs.Offsets, int64(i+1))
+	}
+	c, err := plaid.NewCorpus(open(t, simd.New()), docs, plaid.Options{DType: backend.BF16})
+	require.NoError(t, err)
+	s, err := c.NewScorer(plaid.Limits{Queries: rows, Tokens: rows})
+	require.NoError(t, err)
+	got := make([]float32, rows*rows)
+	require.NoError(t, s.Score(docs, got))
+	for i := range rows {
+		for j := range rows {
+			require.EqualValues(t, i*j, got[i*rows+j])
+		}
+	}
+	require.NoError(t, s.Close())
+	require.NoError(t, c.Close())
 }
 
 func TestBadInput(t *testing.T) {

@@ -3,6 +3,7 @@ package plaid
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
@@ -38,7 +39,13 @@ func (c *Corpus) NewScorer(l Limits) (*Scorer, error) {
 	if l.Queries < 1 || l.Tokens < 1 || l.K < 0 {
 		return nil, fmt.Errorf("plaid: limits %+v: queries and tokens are at least 1, k at least 0: %w", l, backend.ErrArgument)
 	}
+	if c.closed.Load() {
+		return nil, errClosed("corpus")
+	}
 	l.K = min(l.K, c.Len())
+	if !fits(l.Queries, c.Len()) || !fits(l.Tokens, c.dim) {
+		return nil, fmt.Errorf("plaid: limits %+v: more than can be addressed, for %d documents of %d components: %w", l, c.Len(), c.dim, backend.ErrArgument)
+	}
 	s := &Scorer{c: c, limits: l}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.release())
@@ -46,15 +53,15 @@ func (c *Corpus) NewScorer(l Limits) (*Scorer, error) {
 	return s, nil
 }
 
+// fits reports whether a buffer of n rows of m elements, or of n+1 offsets, has a size.
+func fits(n, m int) bool { return int64(n) < math.MaxInt64/8/int64(max(m, 1)) }
+
 func (s *Scorer) open() (err error) {
 	if s.stream, err = s.c.dev.NewStream(); err != nil {
 		return err
 	}
 	nq, tq, nd, k := int64(s.limits.Queries), int64(s.limits.Tokens), int64(s.c.Len()), int64(s.limits.K)
 	t := s.c.opts.DType
-	if t != backend.F32 {
-		s.staging = make([]byte, tq*int64(s.c.dim)*t.Size())
-	}
 	view := func(dt backend.DType, dims ...int64) (v backend.View) {
 		v = backend.NewView(nil, 0, dt, dims...)
 		var b backend.Buffer
@@ -79,6 +86,7 @@ func (s *Scorer) open() (err error) {
 	if err != nil {
 		return err
 	}
+	s.staging = newStaging(t, tq*int64(s.c.dim))
 	return s.prepare(off, tq)
 }
 
@@ -150,8 +158,11 @@ func (s *Scorer) TopK(queries Tokens, k int, ids []int32, scores []float32) erro
 
 // launch checks and uploads the queries and enqueues maxsim.
 func (s *Scorer) launch(q Tokens) (int, error) {
-	if s.closed {
-		return 0, backend.ErrClosed
+	switch {
+	case s.closed:
+		return 0, errClosed("scorer")
+	case s.c.closed.Load():
+		return 0, errClosed("corpus")
 	}
 	rows, _, err := q.check("queries")
 	if err != nil {
@@ -165,7 +176,7 @@ func (s *Scorer) launch(q Tokens) (int, error) {
 		return 0, fmt.Errorf("plaid: %d queries of %d tokens, the scorer takes %d of %d: %w", nq, rows, s.limits.Queries, s.limits.Tokens, backend.ErrArgument)
 	}
 	a := &s.maxsimArgs
-	if err := s.stream.Upload(a.Query.Buf, 0, encode(s.c.opts.DType, q.Vectors, &s.staging)); err != nil {
+	if err := upload(s.stream, a.Query.Buf, s.c.opts.DType, q.Vectors, s.staging); err != nil {
 		return 0, err
 	}
 	if a.QueryOff, err = kernel.NewOffsets(s.stream, a.QueryOff.View.Buf, q.Offsets); err != nil {
@@ -183,7 +194,7 @@ func bytesOf[T float32 | int32](x []T) []byte {
 // Close frees the scorer's device memory.
 func (s *Scorer) Close() error {
 	if s.closed {
-		return backend.ErrClosed
+		return errClosed("scorer")
 	}
 	s.closed = true
 	return s.release()
