@@ -148,7 +148,6 @@ type event struct {
 	s      *stream
 	sub    *submission
 	value  uint64
-	once   sync.Once
 	closed atomic.Bool
 }
 

@@ -182,6 +182,8 @@ func (m *ceilingMeter) move(name, note string, factor float64, src, dst [][]byte
 }
 
 // readSink keeps readWords from being optimised away.
+//
+//lint:ignore U1000 written only, on purpose
 var readSink uint64
 
 func readWords(x []uint64) {

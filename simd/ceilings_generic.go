@@ -9,6 +9,8 @@ var genericLoops = map[Level]map[string]rateLoop{
 }
 
 // rateSink keeps rateGeneric from being optimised away.
+//
+//lint:ignore U1000 written only, on purpose
 var rateSink float64
 
 // rateGeneric runs n passes of 8 independent products and sums.

@@ -75,7 +75,7 @@ func (u *maxsimUnit) panelRows(d int64) int64 {
 }
 
 // maxsimLocalLayout is the byte offsets of a worker's scratch.
-type maxsimLocalLayout struct{ best, winner, dots, scale, index, rows, bytes int64 }
+type maxsimLocalLayout struct{ winner, dots, scale, index, rows, bytes int64 }
 
 // maxsimLocal lays out: maxima and winners of a group's lanes, products of a chunk, scales
 // and token numbers of a chunk, and its rows where they are converted.

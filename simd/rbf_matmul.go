@@ -2,6 +2,7 @@ package simd
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
@@ -41,8 +42,19 @@ type rbfRoutines[F float32 | float64] struct {
 	sum func(k, w *F, acc *float64, panels, stride int)
 }
 
-// rbfUnits are the units of this build.
-func rbfUnits() []*rbfUnit { return append(rbfAssembly(), &rbfGeneric) }
+// rbfUnits are the units of every architecture, as rowUnits.
+func rbfUnits() []*rbfUnit {
+	out := append(rbfAssembly(), &rbfGeneric)
+	for _, name := range []string{"avx512", "avx2", "neon"} {
+		if slices.ContainsFunc(out, func(u *rbfUnit) bool { return u.variant == name }) {
+			continue
+		}
+		u := rbfGeneric
+		u.variant, u.requires, u.class = name, []string{name}, rowFused
+		out = append(out, &u)
+	}
+	return out
+}
 
 const (
 	rbfQuad       = 4   // rows of a register tile

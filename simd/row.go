@@ -2,6 +2,7 @@ package simd
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
@@ -106,8 +107,26 @@ type rowUnit struct {
 	topk func(x *float32, groups int, bound float32) int
 }
 
-// rowUnits are the units of this build.
-func rowUnits() []*rowUnit { return append(rowAssembly(), &rowGeneric) }
+// rowUnits are the units of every architecture, so that tables are the same everywhere: one
+// whose assembly is not in this build has portable routines, and no device loads it.
+func rowUnits() []*rowUnit {
+	out := append(rowAssembly(), &rowGeneric)
+	for _, name := range []string{"avx512", "avx2", "neon"} {
+		if slices.ContainsFunc(out, func(u *rowUnit) bool { return u.variant == name }) {
+			continue
+		}
+		u := rowGeneric
+		u.variant, u.requires, u.class = name, []string{name}, rowFused
+		if name == "avx2" {
+			u.half = []string{"f16c"}
+		}
+		out = append(out, &u)
+	}
+	return out
+}
+
+// rowFused is the class of the assembly units: same lanes, same order, fused products.
+const rowFused = "fused"
 
 // needs is what an instance with these element types requires.
 func (u *rowUnit) needs(types ...backend.DType) []string {

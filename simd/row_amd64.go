@@ -17,9 +17,6 @@ func init() {
 // rowAssembly are the units with assembly, best first.
 func rowAssembly() []*rowUnit { return []*rowUnit{&rowAVX512, &rowAVX2} }
 
-// rowFused is the class of the assembly units: same lanes, same order, fused products.
-const rowFused = "fused"
-
 var rowAVX2 = rowUnit{
 	variant: "avx2", requires: []string{"avx2"}, half: []string{"f16c"}, class: rowFused,
 	max:         [rowTypes]func(x *byte, groups int, lanes *float32){rowMaxF32AVX2, rowMaxBF16AVX2, rowMaxF16AVX2},

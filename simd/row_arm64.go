@@ -5,9 +5,6 @@ package simd
 // rowAssembly are the units with assembly, best first.
 func rowAssembly() []*rowUnit { return []*rowUnit{&rowNEON} }
 
-// rowFused is the class of the assembly units: same lanes, same order, fused products.
-const rowFused = "fused"
-
 var rowNEON = rowUnit{
 	variant: "neon", requires: []string{"neon"}, class: rowFused,
 	max:         [rowTypes]func(x *byte, groups int, lanes *float32){rowMaxF32NEON, rowMaxBF16NEON, rowMaxF16NEON},

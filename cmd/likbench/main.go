@@ -33,9 +33,13 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd := newRoot(args)
 	cmd.SetArgs(args)
-	cmd.SetOut(stdout)
+	out := &checkedWriter{w: stdout}
+	cmd.SetOut(out)
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err
+	}
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -49,6 +53,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "likbench: %v\n", err)
 	return exitFailure
+}
+
+// checkedWriter keeps the first failure, so that a table or a help text that did not reach
+// its reader is no success.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // usageError is a wrong command line.

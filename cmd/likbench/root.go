@@ -24,6 +24,9 @@ type options struct {
 	args      []string // as given, for the report
 }
 
+// collection reports whether the embedded collection is scored.
+func (o *options) collection() bool { return !o.noData && o.selection.Only == nil }
+
 func newRoot(args []string) *cobra.Command {
 	o := options{args: args}
 	cmd := &cobra.Command{

@@ -35,7 +35,7 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 		return &usageError{err}
 	}
 	if o.list {
-		return list(stdout, o, items)
+		return list(stdout, o, dev.Info(), items)
 	}
 	out, err := newOutput(o.outdir)
 	if err != nil {
@@ -49,7 +49,7 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	if !o.json {
 		cfg.Row = rows.row
 	}
-	if !o.noData && o.selection.Only == nil {
+	if o.collection() {
 		bar.update(0, 1, "collection")
 		if report.Collection, err = collection(ctx, dev); err != nil {
 			return err
@@ -68,15 +68,14 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 }
 
 func finish(o *options, report *benchsuite.Report, out *output, stdout io.Writer) error {
+	if err := out.write(report); err != nil { // before what may find no reader
+		return err
+	}
 	if o.json {
 		if err := report.WriteJSON(stdout); err != nil {
 			return err
 		}
-	}
-	if err := out.write(report); err != nil {
-		return err
-	}
-	if !o.json {
+	} else {
 		fmt.Fprintf(stdout, "\n%d rows in %.1f s", len(report.Rows), report.Seconds)
 		if o.outdir != "" {
 			fmt.Fprintf(stdout, "; results.json, results.md and bench.txt are in %s", o.outdir)
@@ -89,8 +88,8 @@ func finish(o *options, report *benchsuite.Report, out *output, stdout io.Writer
 	return nil
 }
 
-// list prints the plan.
-func list(w io.Writer, o *options, items []benchsuite.Item) error {
+// list prints the plan: of each case the variants that the device has what it takes for.
+func list(w io.Writer, o *options, dev backend.Info, items []benchsuite.Item) error {
 	var total time.Duration
 	var peak int64
 	for i := range items {
@@ -99,19 +98,26 @@ func list(w io.Writer, o *options, items []benchsuite.Item) error {
 		total += e
 		peak = max(peak, it.Bytes)
 		var names string
-		for j, b := range it.Bindings {
-			if j > 0 {
+		for _, b := range it.Bindings {
+			if dev.Missing(b.Requires) != "" {
+				continue
+			}
+			if names != "" {
 				names += ","
 			}
 			names += b.Variant
 		}
 		if names == "" {
-			names = "no variant is compiled in"
+			names = "no variant runs here"
 		}
 		if _, err := fmt.Fprintf(w, "%-36s %-18s %10s  ~%5.1f s  %s\n", it.Instance.Name, it.Case.Name, backend.FormatBytes(it.Bytes), e.Seconds(), names); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d cases, about %.0f s and the collection; largest operands %s, several sets of them rotate\n", len(items), total.Seconds(), backend.FormatBytes(peak))
+	and := ""
+	if o.collection() {
+		and = " and the collection"
+	}
+	_, err := fmt.Fprintf(w, "%d cases, about %.0f s%s; largest operands %s, several sets of them rotate\n", len(items), total.Seconds(), and, backend.FormatBytes(peak))
 	return err
 }

@@ -57,6 +57,9 @@ next:
 type dlLib uintptr
 
 func openLib(path string) (lib, error) {
+	// The loader keeps its words for a failure per thread, and Dlopen asks for them in a second call.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), path+": "))

@@ -20,7 +20,6 @@ func (q *queue) CommandBuffer() (CommandBuffer, error) {
 type commandBuffer struct {
 	object
 	compute uintptr // retained
-	bound   int     // buffer indices set on the open encoder
 }
 
 // encoder opens the compute encoder: autoreleased, retained here.
