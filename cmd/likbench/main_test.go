@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -287,6 +289,49 @@ func TestInterruptSignal(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// full is a standard output that takes nothing more, as /dev/full.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// A report that did not reach its reader is a failure; the files are there all the same.
+func TestFullStandardOutput(t *testing.T) {
+	for _, flags := range [][]string{{"--help"}, {"help"}, {"--backend", "host", "--list"}, short("out"), short("out", "--json")} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			var stderr bytes.Buffer
+			require.Equal(t, exitFailure, run(t.Context(), flags, full{}, &stderr))
+			require.Contains(t, stderr.String(), "likbench: "+syscall.ENOSPC.Error()+"\n")
+			if slices.Contains(flags, "out") {
+				require.FileExists(t, "out/results.json")
+			}
+		})
+	}
+}
+
+// The list names what this device runs, and the collection where it is scored.
+func TestListIsWhatRuns(t *testing.T) {
+	code, stdout, stderr := call(t, "--backend", "simd", "--list")
+	require.Equal(t, exitOK, code, stderr)
+	require.Contains(t, stdout, " s and the collection; largest")
+	dev, _, err := backend.Select("simd")
+	require.NoError(t, err)
+	info := dev.Info()
+	for _, b := range dev.Backend().Bindings() {
+		if info.Missing(b.Requires) != "" {
+			require.NotRegexp(t, "(?m)^"+b.Kernel+" .*[ ,]"+b.Variant+"(,|$)", stdout)
+		} else {
+			require.Regexp(t, "(?m)^"+b.Kernel+" .*[ ,]"+b.Variant+"(,|$)", stdout)
+		}
+	}
+	require.NoError(t, dev.Close())
+	for _, flags := range [][]string{{"--only", "topk"}, {"--no-collection"}} {
+		_, stdout, _ = call(t, append(flags, "--backend", "simd", "--list")...)
+		require.Contains(t, stdout, " cases, about ")
+		require.NotContains(t, stdout, "and the collection")
+	}
 }
 
 // As in likbench --list | head -1.
