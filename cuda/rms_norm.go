@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"fmt"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
@@ -17,6 +19,13 @@ const (
 	rmsTileBlocks  = 4 * rmsPartials
 	rmsColumns     = 32 // of a block that adds partial rows
 	rmsHeaderBytes = 256
+	rmsNarrow      = 8 * rmsThreads // columns of a row that 512 threads hold, 8 each
+
+	// rmsBulkShared is three slots of a batch of dy and one of x.
+	rmsBulkShared = 3 * 2 * rmsNarrow * 8
+
+	// rmsBackwardClass: the same blocks, and the same order of every sum.
+	rmsBackwardClass = "cached"
 )
 
 var (
@@ -31,6 +40,11 @@ var (
 	_ = rmsNormNaive("rms_norm_bf16_f32")
 	_ = rmsNormNaive("rms_norm_f16_f32")
 
+	_ = rmsBackwardBulk("rms_norm_backward_f32", 4)
+	_ = rmsBackwardBulk("rms_norm_backward_bf16", 2)
+	_ = rmsBackwardBulk("rms_norm_backward_f16", 2)
+	_ = rmsBackwardBulk("rms_norm_backward_bf16_f32", 2)
+	_ = rmsBackwardBulk("rms_norm_backward_f16_f32", 2)
 	_ = rmsBackwardCached("rms_norm_backward_f32", 4)
 	_ = rmsBackwardCached("rms_norm_backward_bf16", 2)
 	_ = rmsBackwardCached("rms_norm_backward_f16", 2)
@@ -113,26 +127,59 @@ func rmsWorkspace(c *backend.Call) int64 {
 	return rmsHeaderBytes + wide + min(rows, rmsPartials)*CeilDiv(n, 4)*16
 }
 
+// rmsRowsStage is the geometry of the stage that reads each row once with so many columns a thread.
+func rmsRowsStage(columns, bytes int64) func(*kernels.RMSNormBackwardArgs, *backend.Call, *Geometry) {
+	return func(a *kernels.RMSNormBackwardArgs, _ *backend.Call, g *Geometry) {
+		s := rmsShape(a.X.Dims[0], a.X.Dims[1], bytes)
+		g.Grid = [3]uint32{uint32(s.blocks), 1, 1}
+		g.Block = [3]uint32{uint32(s.tx), uint32(s.ty), 1}
+		g.Skip = s.columns != columns || s.blocks == 0 || a.X.Dims[1] == 0
+	}
+}
+
+// rmsColumnsStage adds partial rows of dw.
+var rmsColumnsStage = Stage[kernels.RMSNormBackwardArgs]{Name: "columns", Geometry: func(a *kernels.RMSNormBackwardArgs, _ *backend.Call, g *Geometry) {
+	g.Line(CeilDiv(a.X.Dims[1], rmsColumns), 0)
+	g.Block = [3]uint32{rmsColumns / 4, 32, 1}
+	g.Skip = g.Skip || a.DW.Absent()
+}}
+
+func rmsBackwardBulk(instance string, bytes int64) bool {
+	rows := rmsRowsStage(8, bytes)
+	return Bind(kernels.RMSNormBackward, backend.Binding{
+		Kernel: instance, Variant: "bulk", Requires: []string{"sm_90a"}, Class: rmsBackwardClass,
+		Tile: map[string]int64{"rows": 256, "n": rmsNarrow},
+		Accept: func(c *backend.Call) error {
+			if n := c.Axes[1]; n > rmsNarrow {
+				return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: "bulk", Reason: fmt.Sprintf("n %d is more than %d", n, rmsNarrow)}
+			}
+			return nil
+		},
+		Note: "as cached up to 4096 columns, with the next rows on their way to shared memory",
+	}, Launcher[kernels.RMSNormBackwardArgs]{
+		Source: "rms_norm_backward_bulk", Workspace: rmsWorkspace,
+		Stages: []Stage[kernels.RMSNormBackwardArgs]{
+			{Name: "rows", Shared: rmsBulkShared, Geometry: func(a *kernels.RMSNormBackwardArgs, c *backend.Call, g *Geometry) {
+				rows(a, c, g)
+				g.Shared = rmsBulkShared
+			}},
+			rmsColumnsStage,
+		},
+	})
+}
+
 func rmsBackwardCached(instance string, bytes int64) bool {
 	type args = kernels.RMSNormBackwardArgs
-	rows := func(columns int64) func(*args, *backend.Call, *Geometry) {
-		return func(a *args, _ *backend.Call, g *Geometry) {
-			s := rmsShape(a.X.Dims[0], a.X.Dims[1], bytes)
-			g.Grid = [3]uint32{uint32(s.blocks), 1, 1}
-			g.Block = [3]uint32{uint32(s.tx), uint32(s.ty), 1}
-			g.Skip = s.columns != columns || s.blocks == 0 || a.X.Dims[1] == 0
-		}
-	}
 	wide := func(a *args) bool { return rmsShape(a.X.Dims[0], a.X.Dims[1], bytes).columns == 0 }
 	return Bind(kernels.RMSNormBackward, backend.Binding{
-		Kernel: instance, Variant: "cached", Requires: []string{"sm_80"},
-		Tile: map[string]int64{"rows": 256, "n": 8 * rmsThreads},
+		Kernel: instance, Variant: "cached", Requires: []string{"sm_80"}, Class: rmsBackwardClass,
+		Tile: map[string]int64{"rows": 256, "n": rmsNarrow},
 		Note: "a row read once into registers while the next ones load, dw in registers across rows; rows over 8192 columns are read twice",
 	}, Launcher[args]{
 		Source: "rms_norm_backward", Workspace: rmsWorkspace,
 		Stages: []Stage[args]{
-			{Name: "rows8", Geometry: rows(8)},
-			{Name: "rows16", Geometry: rows(16)},
+			{Name: "rows8", Geometry: rmsRowsStage(8, bytes)},
+			{Name: "rows16", Geometry: rmsRowsStage(16, bytes)},
 			{Name: "dots", Geometry: func(a *args, _ *backend.Call, g *Geometry) {
 				g.Line(a.X.Dims[0], rmsThreads)
 				g.Skip = g.Skip || !wide(a)
@@ -142,11 +189,7 @@ func rmsBackwardCached(instance string, bytes int64) bool {
 				g.Plane(tiles, shares, rmsTileThreads)
 				g.Skip = g.Skip || !wide(a)
 			}},
-			{Name: "columns", Geometry: func(a *args, _ *backend.Call, g *Geometry) {
-				g.Line(CeilDiv(a.X.Dims[1], rmsColumns), 0)
-				g.Block = [3]uint32{rmsColumns / 4, 32, 1}
-				g.Skip = g.Skip || a.DW.Absent()
-			}},
+			rmsColumnsStage,
 		},
 	})
 }

@@ -61,16 +61,15 @@ template <class T> __device__ __forceinline__ float squares(const Pack<T> (&p)[V
   return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-template <class T, class W> __device__ __forceinline__ void scale(const rms_norm_args& a, Pack<T> (&p)[V], const Weights<T, W, V>& w, float r) {
+// scale turns a pack of x into y. w has the factors, this pack's at v.
+template <class T, class F> __device__ __forceinline__ void scale(const rms_norm_args& a, Pack<T>& p, const F& w, int v, float r) {
   constexpr int N = Pack<T>::kSize;
+  forget(p.w); // packed across the reduction: half the registers
+  float e[N];
 #pragma unroll
-  for (int v = 0; v < V; v++) {
-    forget(p[v].w); // packed across the reduction: half the registers
-    float e[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) e[i] = scaled<T>((int)a.casting, p[v].get(i), r, w.get(v, i));
-    p[v].set(e);
-  }
+  for (int i = 0; i < N; i++) e[i] = scaled<T>((int)a.casting, p.get(i), r, w.get(v, i));
+  p.set(e);
+  forget(p.w); // a pack at a time
 }
 
 template <class T, class W> __device__ __forceinline__ void row(const rms_norm_args& a) {
@@ -89,7 +88,8 @@ template <class T, class W> __device__ __forceinline__ void row(const rms_norm_a
     group.template reduce<Sum>(sum);
     float k = reciprocal<T>(a, sum[0]);
     if (threadIdx.x == 0 && r < a.rows) ((float*)a.rstd)[r] = k;
-    scale(a, p, w, k);
+#pragma unroll
+    for (int v = 0; v < V; v++) scale(a, p[v], w, v, k);
     store(p, (T*)a.y + r * a.n, n, wideY);
   }
 }
@@ -97,28 +97,31 @@ template <class T, class W> __device__ __forceinline__ void row(const rms_norm_a
 template <class T, class W> __device__ __forceinline__ void wide(const rms_norm_args& a) {
   __shared__ Group<float, 1>::Slots slots;
   Group<float, 1> group(slots);
-  const bool wideX = isWide<T>(a.x, a.x_stride, a.n), wideY = isWide<T>(a.y, a.n, a.n);
-  const long long chunk = (long long)V * blockDim.x * Pack<T>::kSize;
+  const bool whole = isWide<T>(a.x, a.x_stride, a.n) && isWide<T>(a.y, a.n, a.n);
+  const int chunk = V * blockDim.x * Pack<T>::kSize;
   for (long long r = blockIdx.x; r < a.rows; r += gridDim.x) {
     const T* x = (const T*)a.x + r * a.x_stride;
-    T* y = (T*)a.y + r * a.n;
     Compensated sum;
     for (long long c = 0; c < a.n; c += chunk) {
       Pack<T> p[V];
-      load(p, x + c, a.n - c, wideX);
+      load(p, x + c, a.n - c, whole);
       sum.add(squares(p));
     }
     float total[1] = {sum.value()};
     group.template reduce<Sum>(total);
     float k = reciprocal<T>(a, total[0]);
     if (threadIdx.x == 0) ((float*)a.rstd)[r] = k;
+    T* y = (T*)a.y + r * a.n;
     for (long long c = 0; c < a.n; c += chunk) {
       Pack<T> p[V];
-      load(p, x + c, a.n - c, wideX);
-      Weights<T, W, V> w;
-      w.load(a.weight, a.offset, c, a.n);
-      scale(a, p, w, k);
-      store(p, y + c, a.n - c, wideY);
+      load(p, x + c, a.n - c, whole);
+#pragma unroll
+      for (int v = 0; v < V; v++) {
+        Weights<T, W, 1> w; // of one pack: those of all need more registers than there are
+        w.load(a.weight, a.offset, c + chunk / V * v, a.n);
+        scale(a, p[v], w, 0, k);
+      }
+      store(p, y + c, a.n - c, whole);
     }
   }
 }

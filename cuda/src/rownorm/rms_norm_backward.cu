@@ -18,28 +18,13 @@
 // The number of partial rows follows from rows and n alone, and every sum has a fixed order: the bits repeat.
 // Scratch: a header of 256 bytes, the rows' dots (wide only, rounded up to 256 bytes), then partials of ceil(n/4)*4 f32.
 // Shared memory: 18,944 bytes (rows8), 1,028 (rows16), 256 (dots), 4,096 (columns). Requires sm_80.
-#include "args/rms_norm_backward_args.h"
-#include "rownorm/weights.cuh"
+#include "rownorm/rms_norm_backward.cuh"
 
 namespace {
 
 using namespace rownorm;
 
-constexpr int kThreads = 512; // of a rows block: with 128 registers each, one block fills a multiprocessor's registers
 constexpr int kTileThreads = 256;
-
-// Header tells the columns stage what the stage before left.
-struct Header {
-  long long partials; // rows
-  long long offset;   // of the first, in floats from the scratch's start
-};
-
-constexpr long long kHeaderFloats = 64;
-
-__device__ __forceinline__ long long pitch(long long n) { return (n + 3) / 4 * 4; }
-
-// input is what enters dw for an x already multiplied by r: rounded in the llama and none modes.
-template <class T, bool kRound> __device__ __forceinline__ float input(float xr) { return kRound ? rounded<T>(xr) : xr; }
 
 template <class T, class W> __device__ void naiveRows(const rms_norm_backward_args& a) {
   long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -66,139 +51,6 @@ template <class T, class W> __device__ void naiveColumns(const rms_norm_backward
   ((W*)a.dw)[col] = narrow<W>(sum.value());
 }
 
-// Batch is R rows of this thread's V packs.
-template <class T, int V, int R> struct Batch {
-  Pack<T> dy[R][V], x[R][V];
-  float r[R];
-
-  // load reads rows first..; those from a.rows on are zero and read nothing.
-  template <bool kWide> __device__ __forceinline__ void load(const rms_norm_backward_args& a, long long first) {
-#pragma unroll
-    for (int i = 0; i < R; i++) {
-      long long row = first + i, n = row < a.rows ? a.n : 0;
-      if constexpr (kWide) {
-        loadWide(dy[i], (const T*)a.dy + row * a.n, n);
-        loadWide(x[i], (const T*)a.x + row * a.n, n);
-      } else {
-        loadElements(dy[i], (const T*)a.dy + row * a.n, n);
-        loadElements(x[i], (const T*)a.x + row * a.n, n);
-      }
-      r[i] = row < a.rows ? __ldg((const float*)a.rstd + row) : 0.0f;
-    }
-  }
-};
-
-// apply turns dy into dx in place and adds the row to dw. c is r/n (sum of m x).
-template <class T, class W, int V, bool kRound>
-__device__ __forceinline__ void apply(Pack<T> (&dy)[V], Pack<T> (&x)[V], const Weights<T, W, V>& w, float r, float c,
-                                      float (&dw)[V][Pack<T>::kSize]) {
-  constexpr int N = Pack<T>::kSize;
-#pragma unroll
-  for (int v = 0; v < V; v++) {
-    forget(dy[v].w); // packed across the reduction: half the registers
-    forget(x[v].w);
-    float e[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-      float g = dy[v].get(i), xr = x[v].get(i) * r;
-      dw[v][i] = fmaf(g, input<T, kRound>(xr), dw[v][i]);
-      e[i] = r * fmaf(g, w.get(v, i), -xr * c);
-    }
-    dy[v].set(e);
-  }
-}
-
-template <class T, class W, int V> __device__ __forceinline__ float dot(const Pack<T> (&dy)[V], const Pack<T> (&x)[V], const Weights<T, W, V>& w) {
-  float s[V], sum = 0.0f;
-#pragma unroll
-  for (int v = 0; v < V; v++) {
-    s[v] = 0.0f;
-#pragma unroll
-    for (int i = 0; i < Pack<T>::kSize; i++) s[v] = fmaf(dy[v].get(i) * w.get(v, i), x[v].get(i), s[v]);
-    sum += s[v];
-  }
-  return sum;
-}
-
-// Rows is a block's work. Rows of whole aligned packs are batched by R; others go one by one, in the same order and
-// with the same sums, since their element loads leave no registers for a batch.
-template <class T, class W, int V, int R, bool kRound> struct Rows {
-  const rms_norm_backward_args& a;
-  Weights<T, W, V> w;
-  float dw[V][Pack<T>::kSize];
-  bool wideDX;
-
-  __device__ __forceinline__ explicit Rows(const rms_norm_backward_args& args) : a(args), dw{} {
-    w.load(a.weight, a.offset, 0, a.n);
-    wideDX = isWide<T>(a.dx, a.n, a.n);
-  }
-
-  template <int M> __device__ __forceinline__ void process(Batch<T, V, M>& b, Group<float, M>& group, long long first) {
-    float d[M];
-#pragma unroll
-    for (int i = 0; i < M; i++) d[i] = dot(b.dy[i], b.x[i], w);
-    group.template reduce<Sum>(d);
-#pragma unroll
-    for (int i = 0; i < M; i++) {
-      apply<T, W, V, kRound>(b.dy[i], b.x[i], w, b.r[i], b.r[i] * d[i] / (float)a.n, dw);
-      store(b.dy[i], (T*)a.dx + (first + i) * a.n, first + i < a.rows ? a.n : 0, wideDX);
-    }
-  }
-
-  // runWide strides the block over batches of ty*R rows, two in turn: while one is reduced the other loads.
-  __device__ __forceinline__ void runWide(typename Group<float, R>::Slots& slots) {
-    Group<float, R> group(slots);
-    const long long step = (long long)gridDim.x * blockDim.y * R, mine = (long long)threadIdx.y * R;
-    long long base = (long long)blockIdx.x * blockDim.y * R; // the block's, so that all threads leave together
-    Batch<T, V, R> p, q;
-    p.template load<true>(a, base + mine);
-    while (base < a.rows) {
-      q.template load<true>(a, base + step + mine);
-      process(p, group, base + mine);
-      base += step;
-      if (base >= a.rows) break;
-      p.template load<true>(a, base + step + mine);
-      process(q, group, base + mine);
-      base += step;
-    }
-  }
-
-  __device__ __forceinline__ void runElements(Group<float, 1>::Slots& slots) {
-    Group<float, 1> group(slots);
-    const long long step = (long long)gridDim.x * blockDim.y * R, mine = (long long)threadIdx.y * R;
-    for (long long base = (long long)blockIdx.x * blockDim.y * R; base < a.rows; base += step)
-#pragma unroll 1
-      for (int i = 0; i < R; i++) {
-        Batch<T, V, 1> b;
-        b.template load<false>(a, base + mine + i);
-        process(b, group, base + mine + i);
-      }
-  }
-
-  // leave writes the block's partial row: the ty sums of a column in order.
-  __device__ __forceinline__ void leave(float* part, float* shared) {
-    constexpr int N = Pack<T>::kSize;
-    const int width = blockDim.x * V * N;
-#pragma unroll
-    for (int v = 0; v < V; v++)
-#pragma unroll
-      for (int i = 0; i < N; i++) {
-        int col = (v * blockDim.x + threadIdx.x) * N + i;
-        if (blockDim.y > 1)
-          shared[threadIdx.y * width + col] = dw[v][i];
-        else if (col < a.n)
-          part[col] = dw[v][i];
-      }
-    if (blockDim.y == 1) return; // the same for the block
-    __syncthreads();
-    for (int col = threadIdx.y * blockDim.x + threadIdx.x; col < a.n; col += kThreads) {
-      float s = 0.0f;
-      for (int y = 0; y < blockDim.y; y++) s += shared[y * width + col];
-      part[col] = s;
-    }
-  }
-};
-
 template <class T, class W, int V, int R, bool kRound> __device__ __forceinline__ void rowsOf(const rms_norm_backward_args& a, float* shared) {
   __shared__ typename Group<float, R>::Slots slots;
   __shared__ Group<float, 1>::Slots single;
@@ -207,9 +59,7 @@ template <class T, class W, int V, int R, bool kRound> __device__ __forceinline_
     rows.runWide(slots);
   else
     rows.runElements(single);
-  if (!a.dw) return;
-  if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *(Header*)a.scratch = {gridDim.x, kHeaderFloats};
-  rows.leave((float*)a.scratch + kHeaderFloats + blockIdx.x * pitch(a.n), shared);
+  rows.finish(shared);
 }
 
 // cachedRows has C columns of a row per thread. A batch keeps four 16-byte loads per array and thread in flight; the f32
@@ -267,7 +117,7 @@ template <class T, class W, bool kRound> __device__ __forceinline__ void tile(co
     for (int u = 0; u < U; u++) {
       long long row = base + (long long)u * gridDim.y;
       if (row >= a.rows) break;
-      apply<T, W, V, kRound>(dy[u], x[u], w, ((const float*)a.rstd)[row], c[row], dw);
+      apply<T, Weights<T, W, V>, V, kRound>(dy[u], x[u], w, ((const float*)a.rstd)[row], c[row], dw);
       store(dy[u], (T*)a.dx + row * a.n + from, n, wideDX);
     }
   }
@@ -280,28 +130,6 @@ template <class T, class W, bool kRound> __device__ __forceinline__ void tile(co
     long long col = (long long)threadIdx.x * N + i;
     if (col < n) part[col] = dw[0][i];
   }
-}
-
-template <class W> __device__ void columns(const rms_norm_backward_args& a) {
-  constexpr int X = 8, Y = 32; // the block
-  __shared__ float4 sums[Y][X];
-  const Header h = a.rows ? *(const Header*)a.scratch : Header{0, 0};
-  const long long first = (long long)blockIdx.x * X * 4 + threadIdx.x * 4;
-  float4 s = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  if (first < a.n) // partial rows are padded to whole float4
-#pragma unroll 5
-    for (long long p = threadIdx.y; p < h.partials; p += Y) {
-      float4 v = *(const float4*)((const float*)a.scratch + h.offset + p * pitch(a.n) + first);
-      s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
-    }
-  sums[threadIdx.y][threadIdx.x] = s;
-  __syncthreads();
-  const long long col = (long long)blockIdx.x * X * 4 + threadIdx.y * X + threadIdx.x; // warp 0 takes a column each
-  if (threadIdx.y >= 4 || col >= a.n) return;
-  float total = 0.0f;
-#pragma unroll
-  for (int y = 0; y < Y; y++) total += ((const float*)sums[y])[threadIdx.y * X + threadIdx.x];
-  ((W*)a.dw)[col] = narrow<W>(total);
 }
 
 }  // namespace
