@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/internal/sysmem"
 )
 
 const name = "simd"
@@ -96,7 +97,7 @@ func (b *simd) info(workers int) backend.Info {
 	}
 	return backend.Info{
 		Backend: name, Name: fmt.Sprintf("%s (%v)", brand, b.level), Features: features(b.level),
-		Memory: totalMemory(), Shared: true, Units: workerCount(workers),
+		Memory: sysmem.Total(), Shared: true, Units: workerCount(workers),
 	}
 }
 

@@ -3,6 +3,7 @@ package simd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +55,9 @@ func (d *device) Ceilings(ctx context.Context) ([]backend.Ceiling, error) {
 	return m.found, ctx.Err()
 }
 
+// widened ends the note of a rate that is that of a wider type's loop.
+const widened = ", after widening"
+
 // rateLoopsOf are the loops of a device: its level's or the nearest below, and for types
 // that are widened the loop of the unit that then does the work.
 func rateLoopsOf(d *device) map[string]rateLoop {
@@ -71,7 +75,7 @@ func rateLoopsOf(d *device) map[string]rateLoop {
 	for _, w := range [][2]string{{"dot_bf16", "fma_f32"}, {"dot_f8", "dot_bf16"}} {
 		if _, ok := loops[w[0]]; !ok {
 			r := loops[w[1]]
-			r.note += ", after widening"
+			r.note = strings.TrimSuffix(r.note, widened) + widened
 			loops[w[0]] = r
 		}
 	}

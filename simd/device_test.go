@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -345,6 +346,25 @@ func TestWorkersLeaveAtClose(t *testing.T) {
 	require.NoError(t, d.Close())
 	for runtime.NumGoroutine() > before { // those that left may still be counted
 		runtime.Gosched()
+	}
+}
+
+// What no address space holds is refused even where the system does not say what it has.
+func TestBeyondTheAddressSpace(t *testing.T) {
+	for _, n := range []int64{1<<46 + 1, 1 << 60, math.MaxInt64} {
+		_, err := heap{}.Allocate(n)
+		require.ErrorIs(t, err, backend.ErrTooLarge)
+	}
+}
+
+func TestCeilingNotes(t *testing.T) {
+	for _, l := range Levels() {
+		d, err := New(WithLevel(l)).Open(0)
+		require.NoError(t, err)
+		for name, r := range rateLoopsOf(d.(*device)) {
+			require.LessOrEqual(t, strings.Count(r.note, widened), 1, "%v %s: %s", l, name, r.note)
+		}
+		require.NoError(t, d.Close())
 	}
 }
 

@@ -1,12 +1,10 @@
 package simd
 
 import (
-	"bytes"
-	"os"
-	"strconv"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/internal/sysmem"
 )
 
 // lineSize is the alignment of buffers and scratch: a cache line and a 512-bit vector.
@@ -20,8 +18,11 @@ type heap struct{}
 const askSystem = 64 << 20
 
 func (heap) Allocate(n int64) ([]byte, error) {
+	if n > 1<<46 {
+		return nil, backend.ErrTooLarge // beyond any address space: make would panic
+	}
 	if n >= askSystem {
-		if free := memoryInfo("MemAvailable:"); free > 0 && n > free {
+		if free := sysmem.Available(); free > 0 && n > free {
 			return nil, backend.ErrOutOfMemory
 		}
 	}
@@ -39,27 +40,6 @@ func aligned(n int64) []byte {
 	b := make([]byte, n+lineSize)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (lineSize - 1)
 	return b[skip : int64(skip)+n : int64(skip)+n]
-}
-
-// totalMemory is the bytes of main memory, 0 where the system does not say.
-func totalMemory() int64 { return memoryInfo("MemTotal:") }
-
-// memoryInfo reads a line of Linux's /proc/meminfo in bytes; 0 elsewhere.
-func memoryInfo(field string) int64 {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range bytes.Lines(text) {
-		f := bytes.Fields(line)
-		if len(f) >= 2 && string(f[0]) == field {
-			kib, err := strconv.ParseInt(string(f[1]), 10, 64)
-			if err == nil {
-				return kib << 10
-			}
-		}
-	}
-	return 0
 }
 
 // buffer is a backend.Buffer in Go memory; it implements backend.HostMapped.

@@ -12,12 +12,17 @@ import (
 const file = "/proc/meminfo"
 
 // Available is the bytes that can be taken without swapping, 0 where the system does not say.
-func Available() int64 {
+func Available() int64 { return read("MemAvailable:") }
+
+// Total is the bytes of main memory, 0 where the system does not say.
+func Total() int64 { return read("MemTotal:") }
+
+func read(name string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0
 	}
-	return field(text, "MemAvailable:")
+	return field(text, name)
 }
 
 // field reads a line of /proc/meminfo, in bytes; 0 if it is absent or malformed.

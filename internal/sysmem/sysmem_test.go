@@ -19,7 +19,9 @@ func TestField(t *testing.T) {
 func TestAvailable(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		require.Positive(t, Available())
+		require.Greater(t, Total(), Available())
 	} else {
 		require.Zero(t, Available())
+		require.Zero(t, Total())
 	}
 }
