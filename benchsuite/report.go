@@ -171,12 +171,22 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // ReadJSON reads a report of this schema.
 func ReadJSON(r io.Reader) (*Report, error) {
-	var out Report
-	if err := json.NewDecoder(r).Decode(&out); err != nil {
+	raw, err := io.ReadAll(r)
+	if err != nil {
 		return nil, fmt.Errorf("benchsuite: results: %w", err)
 	}
-	if out.Schema != Schema {
-		return nil, fmt.Errorf("benchsuite: results: schema %q, want %q", out.Schema, Schema)
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, fmt.Errorf("benchsuite: results: %w", err)
+	}
+	if head.Schema != Schema { // before fields that may mean something else there
+		return nil, fmt.Errorf("benchsuite: results: schema %q, want %q", head.Schema, Schema)
+	}
+	var out Report
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, fmt.Errorf("benchsuite: results: %w", err)
 	}
 	return &out, nil
 }

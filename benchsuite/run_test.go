@@ -3,8 +3,10 @@ package benchsuite
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -240,10 +242,27 @@ func TestReportFormats(t *testing.T) {
 }
 
 func TestReadJSONRefuses(t *testing.T) {
-	_, err := ReadJSON(strings.NewReader("{"))
-	require.ErrorContains(t, err, "benchsuite: results: ")
-	_, err = ReadJSON(strings.NewReader(`{"schema":"likbench/0"}`))
-	require.EqualError(t, err, `benchsuite: results: schema "likbench/0", want "likbench/1"`)
+	const good = `{"schema":"likbench/1","rows":[]}`
+	_, err := ReadJSON(strings.NewReader(good + "\n"))
+	require.NoError(t, err)
+	for text, want := range map[string]string{
+		"{":                                  "unexpected end of JSON input",
+		"":                                   "unexpected end of JSON input",
+		good[:20]:                            "unexpected end of JSON input",
+		good + good:                          "after top-level value",
+		good + "x":                           "after top-level value",
+		"null":                               `schema "", want "likbench/1"`,
+		`{"schema":"likbench/0"}`:            `schema "likbench/0", want "likbench/1"`,
+		`{"schema":"likbench/2","rows":{}}`:  `schema "likbench/2", want "likbench/1"`,
+		`{"schema":"likbench/1","rows":{}}`:  "cannot unmarshal object",
+		`{"schema":"likbench/1","rows":[1]}`: "cannot unmarshal number",
+	} {
+		_, err := ReadJSON(strings.NewReader(text))
+		require.ErrorContains(t, err, "benchsuite: results: ", text)
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err = ReadJSON(iotest.ErrReader(io.ErrUnexpectedEOF))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 func TestMilliseconds(t *testing.T) {
