@@ -70,7 +70,8 @@ type OpenConfig struct {
 }
 
 // WithBudget sets a ceiling on the device's allocations. Beyond it Alloc fails
-// with an *AllocError that is ErrBudget.
+// with an *AllocError that is ErrBudget. 0 is no ceiling; less, as what is left of a sum that
+// was used up, allows nothing.
 func WithBudget(bytes int64) Option { return func(c *OpenConfig) { c.Budget = bytes } }
 
 // WithPoison fills scratch memory with 0xFF bytes (NaN) before each launch.

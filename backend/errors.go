@@ -89,7 +89,7 @@ type AllocError struct {
 
 func (e *AllocError) Error() string {
 	s := fmt.Sprintf("%s: alloc %s: %v (live %s", e.Backend, FormatBytes(e.Requested), e.Err, FormatBytes(e.Live))
-	if e.Budget > 0 {
+	if e.Budget != 0 {
 		s += ", budget " + FormatBytes(e.Budget)
 	}
 	if e.Total > 0 {

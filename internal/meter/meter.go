@@ -46,8 +46,8 @@ type Ticket struct {
 	scratch bool
 }
 
-// New returns a meter over source for the backend called name. budget 0 is no ceiling;
-// total 0 is unknown.
+// New returns a meter over source for the backend called name. budget 0 is no ceiling, a
+// negative one allows nothing; total 0 is unknown.
 func New[M any](name string, source Source[M], budget, total int64) *Meter[M] {
 	return &Meter[M]{name: name, source: source, budget: budget, total: total,
 		held: map[uint64]int64{}, scopes: map[*scope]struct{}{}}
@@ -67,7 +67,7 @@ func (m *Meter[M]) allocate(bytes int64, scratch bool) (M, Ticket, error) {
 	m.mu.Lock()
 	var refused error
 	switch {
-	case m.budget > 0 && bytes > m.budget-m.live:
+	case m.budget != 0 && bytes > m.budget-m.live:
 		refused = backend.ErrBudget
 	case m.total > 0 && bytes > m.total:
 		refused = backend.ErrTooLarge

@@ -2,6 +2,8 @@ package meter_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +56,11 @@ func TestRefusals(t *testing.T) {
 	_, _, err := m.Allocate(101)
 	require.ErrorIs(t, err, backend.ErrBudget)
 	require.EqualError(t, err, "test: alloc 101 B: over budget (live 0 B, budget 100 B of 1000 B)")
+	for _, budget := range []int64{-1, math.MinInt64} { // what is left of a sum that was used up
+		_, _, err = meter.New("test", src, budget, 1000).Allocate(0)
+		require.ErrorIs(t, err, backend.ErrBudget)
+		require.ErrorContains(t, err, fmt.Sprintf("budget %d B of", budget))
+	}
 	m = meter.New("test", src, 0, 1000)
 	_, _, err = m.Allocate(1001)
 	require.ErrorIs(t, err, backend.ErrTooLarge)
