@@ -162,6 +162,14 @@ func rank(requires []string) int {
 	return r
 }
 
+// plain is 1 for the first, slow body of a kernel, which is the last to be taken among equal requirements.
+func plain(v *variant) int {
+	if v.binding.Variant == "naive" {
+		return 1
+	}
+	return 0
+}
+
 // variants lists what is bound, by instance, best first.
 func variants() []*variant {
 	table.Lock()
@@ -175,7 +183,10 @@ func variants() []*variant {
 				}
 				return 1
 			}
-			return b.rank - a.rank
+			if c := b.rank - a.rank; c != 0 {
+				return c
+			}
+			return plain(a) - plain(b)
 		})
 		table.variants, table.sorted = sorted, true
 	}

@@ -318,7 +318,7 @@ template <class E, int WG, bool Scaled, class Args> struct Consumer {
       int r = warp * 16 + lane / 4;
       s.maxima[ring.slot()][padded(r)] = m0, s.maxima[ring.slot()][padded(r + 8)] = m1;
     }
-    release(s.ready[ring.slot()]);
+    if (lane % 4 == 0) barrierArrive(sharedAddress(&s.ready[ring.slot()])); // each for what it wrote: a checker sees no cumulativity
     ring.step();
     m0 = m1 = negativeInfinity();
   }
@@ -351,8 +351,7 @@ template <int WG, bool Scaled, bool Split, class Args> __device__ __forceinline_
       } else {
         sum.add(g.q0, g.q1, g.row0, g.rows, j, [&](int r) { return maxima[padded(r)]; });
       }
-      __syncwarp();
-      if (lane == 0) barrierArrive(sharedAddress(&s.spent[ring.slot()]));
+      barrierArrive(sharedAddress(&s.spent[ring.slot()])); // every lane that read
       ring.step();
     }
   }
@@ -374,7 +373,7 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
     if (lane < kSlots) barrierInit(sharedAddress(&s.full[lane]), 1), barrierInit(sharedAddress(&s.empty[lane]), WG * 4);
     if (lane < 2) barrierInit(sharedAddress(&s.queryFull[lane]), 1), barrierInit(sharedAddress(&s.queryEmpty[lane]), WG * 4);
     if (lane < kQueue) barrierInit(sharedAddress(&s.queued[lane]), 1), barrierInit(sharedAddress(&s.taken[lane]), WG * 4 + 1);
-    if (lane < kRing) barrierInit(sharedAddress(&s.ready[lane]), WG * 4), barrierInit(sharedAddress(&s.spent[lane]), 1);
+    if (lane < kRing) barrierInit(sharedAddress(&s.ready[lane]), WG * 4 * kLanes / 4), barrierInit(sharedAddress(&s.spent[lane]), kLanes);
     barriersVisible();
   }
   if (threadIdx.x == WG * 128) {
