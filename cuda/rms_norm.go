@@ -1,8 +1,6 @@
 package cuda
 
 import (
-	"fmt"
-
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
@@ -21,11 +19,6 @@ const (
 	rmsHeaderBytes = 256
 	rmsNarrow      = 8 * rmsThreads // columns of a row that 512 threads hold, 8 each
 
-	// rmsBulkShared is three slots of a batch of dy and one of x.
-	rmsBulkShared = 3 * 2 * rmsNarrow * 8
-
-	// rmsBackwardClass: the same blocks, and the same order of every sum.
-	rmsBackwardClass = "cached"
 )
 
 var (
@@ -40,11 +33,6 @@ var (
 	_ = rmsNormNaive("rms_norm_bf16_f32")
 	_ = rmsNormNaive("rms_norm_f16_f32")
 
-	_ = rmsBackwardBulk("rms_norm_backward_f32", 4)
-	_ = rmsBackwardBulk("rms_norm_backward_bf16", 2)
-	_ = rmsBackwardBulk("rms_norm_backward_f16", 2)
-	_ = rmsBackwardBulk("rms_norm_backward_bf16_f32", 2)
-	_ = rmsBackwardBulk("rms_norm_backward_f16_f32", 2)
 	_ = rmsBackwardCached("rms_norm_backward_f32", 4)
 	_ = rmsBackwardCached("rms_norm_backward_bf16", 2)
 	_ = rmsBackwardCached("rms_norm_backward_f16", 2)
@@ -144,35 +132,11 @@ var rmsColumnsStage = Stage[kernels.RMSNormBackwardArgs]{Name: "columns", Geomet
 	g.Skip = g.Skip || a.DW.Absent()
 }}
 
-func rmsBackwardBulk(instance string, bytes int64) bool {
-	rows := rmsRowsStage(8, bytes)
-	return Bind(kernels.RMSNormBackward, backend.Binding{
-		Kernel: instance, Variant: "bulk", Requires: []string{"sm_90a"}, Class: rmsBackwardClass,
-		Tile: map[string]int64{"rows": 256, "n": rmsNarrow},
-		Accept: func(c *backend.Call) error {
-			if n := c.Axes[1]; n > rmsNarrow {
-				return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: "bulk", Reason: fmt.Sprintf("n %d is more than %d", n, rmsNarrow)}
-			}
-			return nil
-		},
-		Note: "as cached up to 4096 columns, with the next rows on their way to shared memory",
-	}, Launcher[kernels.RMSNormBackwardArgs]{
-		Source: "rms_norm_backward_bulk", Workspace: rmsWorkspace,
-		Stages: []Stage[kernels.RMSNormBackwardArgs]{
-			{Name: "rows", Shared: rmsBulkShared, Geometry: func(a *kernels.RMSNormBackwardArgs, c *backend.Call, g *Geometry) {
-				rows(a, c, g)
-				g.Shared = rmsBulkShared
-			}},
-			rmsColumnsStage,
-		},
-	})
-}
-
 func rmsBackwardCached(instance string, bytes int64) bool {
 	type args = kernels.RMSNormBackwardArgs
 	wide := func(a *args) bool { return rmsShape(a.X.Dims[0], a.X.Dims[1], bytes).columns == 0 }
 	return Bind(kernels.RMSNormBackward, backend.Binding{
-		Kernel: instance, Variant: "cached", Requires: []string{"sm_80"}, Class: rmsBackwardClass,
+		Kernel: instance, Variant: "cached", Requires: []string{"sm_80"}, Class: "cached",
 		Tile: map[string]int64{"rows": 256, "n": rmsNarrow},
 		Note: "a row read once into registers while the next ones load, dw in registers across rows; rows over 8192 columns are read twice",
 	}, Launcher[args]{
