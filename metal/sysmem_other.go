@@ -1,6 +1,8 @@
-//go:build !darwin && !linux
+//go:build !darwin
 
 package metal
 
-// availableMemory is 0: unknown here.
-func availableMemory() int64 { return 0 }
+import "github.com/likbench/likbench/internal/sysmem"
+
+// availableMemory is the bytes the system can give without swapping; 0 = unknown.
+func availableMemory() int64 { return sysmem.Available() }

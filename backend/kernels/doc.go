@@ -29,7 +29,7 @@ var (
 
 var negInf = math.Inf(-1)
 
-// viewBytes is the compulsory traffic of the present operands [lo, hi) of a call.
+// viewBytes is the compulsory traffic of a call's operands with these numbers; absent ones have none.
 func viewBytes(c *backend.Call, operands ...int) float64 {
 	var n float64
 	for _, i := range operands {
