@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/num"
 )
 
@@ -56,19 +55,23 @@ func (d *Decoder) Raw(dst []float32, code int64, row []byte) error {
 	return nil
 }
 
-// Token writes the token's vector, normalised as canon.Normalize does: a vector of zeros
-// stays one. Arguments and errors are those of [Decoder.Raw].
+// Token writes the token's vector: Raw, each component multiplied by InvNorm in float32.
+// That product is the reconstruction that searches score, on every backend. A vector of
+// zeros stays one. Arguments and errors are those of [Decoder.Raw].
 func (d *Decoder) Token(dst []float32, code int64, row []byte) error {
-	if err := d.Raw(dst, code, row); err != nil {
+	inv, err := d.InvNorm(dst, code, row)
+	if err != nil {
 		return err
 	}
-	canon.Normalize(dst, dst)
+	for i := range dst {
+		dst[i] *= inv
+	}
 	return nil
 }
 
 // InvNorm returns 1/max(‖v‖, 1e-12) of the raw vector v, which turns Raw into Token and which
 // next-plaid stores for each token: squares added in ascending order, root and quotient, each
-// rounded to float32, as it computes them. scratch has dim elements and is overwritten.
+// rounded to float32, as it computes them. scratch has dim elements and receives Raw.
 func (d *Decoder) InvNorm(scratch []float32, code int64, row []byte) (float32, error) {
 	if err := d.Raw(scratch, code, row); err != nil {
 		return 0, err
