@@ -68,6 +68,9 @@ func (o *Operands) Compare(e *Expected) (Result, error) {
 		if err := o.compareField(op.Name, got, &e.outputs[i], &res); err != nil {
 			return res, err
 		}
+		if err := o.compareInts(op.Name, &whole, &e.outputs[i]); err != nil {
+			return res, err
+		}
 	}
 	return res, nil
 }
@@ -143,6 +146,27 @@ func (o *Operands) compareField(field string, got []float64, e *expectedOutput, 
 		m.Count++
 		if over := diff / math.Max(limit, math.SmallestNonzeroFloat64); over > worst || math.IsNaN(diff) && m.Count == 1 {
 			worst, m.Index, m.Got, m.Want, m.Limit = over, int64(i), g, w, limit
+		}
+	}
+	if m.Count > 0 {
+		return m
+	}
+	return nil
+}
+
+// compareInts compares all bits of an i64 output: sums in fixed point have more of them
+// than float64 keeps.
+func (o *Operands) compareInts(field string, v *backend.View, e *expectedOutput) error {
+	if e.ints == nil || e.check != nil {
+		return nil
+	}
+	m := o.mismatch(field)
+	for i, g := range kernel.NewRef(o.Kernel, images{}).Ints(v) {
+		if w := e.ints[i]; g != w {
+			if m.Count == 0 {
+				m.Why = fmt.Sprintf("element %d is %d, want %d exactly", i, g, w)
+			}
+			m.Count++
 		}
 	}
 	if m.Count > 0 {

@@ -16,6 +16,7 @@ type Expected struct {
 
 type expectedOutput struct {
 	want  []float64 // as stored: rounded to the output's dtype
+	ints  []int64   // of an i64 output: all its bits, which float64 does not hold
 	limit []float64 // largest difference allowed; nil = exact
 	check []bool    // of an index: whether its margin decides; nil = all
 }
@@ -56,6 +57,9 @@ func expect(k kernel.Info, in kernel.Instance, host any, c *backend.Call) (*Expe
 		}
 		out := &e.outputs[i]
 		out.want = readAll(v)
+		if v.DType == backend.I64 {
+			out.ints = kernel.NewRef(k, images{}).Ints(v)
+		}
 		tol := k.Tolerance(op.Name)
 		var err error
 		switch t := tol.(type) {
@@ -108,11 +112,7 @@ func withFreshOutputs(k kernel.Info, host any) any {
 	return args
 }
 
-func readAll(v *backend.View) []float64 {
-	x := make([]float64, v.Elements())
-	kernel.Decode(v.DType, x, v.Buf.(*image).b[v.Off:])
-	return x
-}
+func readAll(v *backend.View) []float64 { return kernel.NewRef(nil, images{}).Read(v) }
 
 // bounds is what a Rounding exports.
 type bounds interface{ Bounds() kernel.Bounds }
