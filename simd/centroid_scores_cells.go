@@ -1,0 +1,190 @@
+package simd
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/likbench/likbench/backend"
+)
+
+// cellOutput is the outputs of the centroid scores; those that are absent are nil.
+type cellOutput struct {
+	score, cellScore        []float32
+	halves                  []uint16
+	cell                    []int32
+	scoreStride, halfStride int64
+	results                 int64 // p
+}
+
+func cellOutputOf(score, half, cell, cellScore *backend.View) cellOutput {
+	o := cellOutput{score: Slice[float32](score), halves: Slice[uint16](half), cell: Slice[int32](cell), cellScore: Slice[float32](cellScore),
+		results: cellsOf(cell, cellScore)}
+	if !score.Absent() {
+		o.scoreStride = score.RowStride()
+	}
+	if !half.Absent() {
+		o.halfStride = half.RowStride()
+	}
+	return o
+}
+
+func (o *cellOutput) cells() int64 { return o.results }
+
+// cellsOf is the cells wanted of each token, 0 where neither operand is there.
+func cellsOf(cell, cellScore *backend.View) int64 {
+	for _, v := range []*backend.View{cell, cellScore} {
+		if !v.Absent() {
+			return v.Dims[1]
+		}
+	}
+	return 0
+}
+
+// cellSlack is what a list holds beyond twice the cells, so that few do not select all the time.
+const cellSlack = 32
+
+// cellCapacity is the entries of a token's list: all centroids for more cells than lists are for.
+func cellCapacity(k, p int64) int64 {
+	switch {
+	case p == 0:
+		return 0
+	case p > topkScan:
+		return k
+	}
+	return min(k, 2*p+cellSlack)
+}
+
+// clear empties the lists of n tokens. A bound that is NaN lets everything in.
+func (w *scores) clear(n int) {
+	for j := range w.bound {
+		w.bound[j] = float32(math.Inf(1)) // lanes without a token, and tokens that want no cells
+		if j < n && w.p > 0 {
+			w.bound[j] = canonicalNaN
+		}
+	}
+	clear(w.length)
+}
+
+// scan offers a chunk's products to the lists, and gives every NaN its canonical bits. Once
+// the bounds have risen few rows have a lane above its own.
+func (w *scores) scan(out []float32, token, count, lanes, c, rows int64) {
+	bound := w.bound[token:][:lanes]
+	for t := int64(0); t < rows; t++ {
+		skip, hits := w.above(&out[t*lanes], int(rows-t), int(lanes), &bound[0])
+		t += int64(skip)
+		if t >= rows {
+			return
+		}
+		row := out[t*lanes:][:lanes]
+		for ; hits != 0; hits &= hits - 1 {
+			j := bits.TrailingZeros32(hits)
+			v := row[j]
+			if v != v {
+				row[j] = canonicalNaN
+			}
+			if int64(j) < count && (v > bound[j] || bound[j] != bound[j]) {
+				w.push(token+int64(j), v, c+t)
+			}
+		}
+	}
+}
+
+// push adds a score to a token's list, and cuts the list when it is full.
+func (w *scores) push(token int64, v float32, c int64) {
+	list := w.list[token*w.capacity:][:w.capacity]
+	n := w.length[token]
+	list[n] = topkKey(v, int(c))
+	n++
+	if n == len(list) {
+		last := topkCut(list, w.spare, int(w.p))
+		n = int(w.p)
+		w.bound[token] = topkScore(last)
+	}
+	w.length[token] = n
+}
+
+// topkScore is the score of a key; a zero may have had either sign.
+func topkScore(key uint64) float32 {
+	b := uint32(key >> 32)
+	if b < 1<<31 {
+		b ^= 1<<31 - 1
+	}
+	if b == math.MaxUint32 {
+		return canonicalNaN
+	}
+	return math.Float32frombits(b)
+}
+
+// leave writes the cells of a group's tokens, or leaves a range's best for Finish.
+func (w *scores) leave(lo, hi, split int64) {
+	if w.p == 0 {
+		return
+	}
+	for i := lo; i < hi; i++ {
+		list := w.list[(i-lo)*w.capacity:][:w.length[i-lo]]
+		if len(list) > int(w.p) {
+			topkCut(list, w.spare, int(w.p))
+			list = list[:w.p]
+		}
+		if w.splits == 1 {
+			topkSort(list, w.spare)
+			w.write(i, list)
+			continue
+		}
+		part := w.parts[(i*w.splits+split)*w.top:][:w.top]
+		for j := copy(part, list); j < len(part); j++ {
+			part[j] = topkNone
+		}
+	}
+}
+
+// merge picks each token's cells from those of the ranges.
+func (w *scores) merge() {
+	if w.splits == 1 || w.p == 0 {
+		return
+	}
+	row := w.splits * w.top
+	for i := range w.tq {
+		all := w.parts[i*row:][:row]
+		// A range that has as many cells as are wanted bounds the last of them.
+		bound := uint64(topkNone)
+		if w.top == w.p {
+			for s := range w.splits {
+				last := uint64(0)
+				for _, key := range all[s*w.top:][:w.top] {
+					last = max(last, key)
+				}
+				bound = min(bound, last)
+			}
+		}
+		n := 0
+		for _, key := range all {
+			all[n] = key
+			n += 1 - less(bound, key)
+		}
+		best := all[:n]
+		topkSelect(best, int(w.p))
+		best = best[:w.p]
+		slices.Sort(best)
+		w.write(i, best)
+	}
+}
+
+// write fills a token's cells from keys in order.
+func (w *scores) write(token int64, best []uint64) {
+	for j, key := range best {
+		at := token*w.p + int64(j)
+		c := int64(uint32(key))
+		if w.cell != nil {
+			w.cell[at] = int32(c)
+		}
+		if w.cellScore != nil {
+			v := topkScore(key)
+			if v == 0 {
+				v = w.exact(token, c)
+			}
+			w.cellScore[at] = v
+		}
+	}
+}
