@@ -1,0 +1,4 @@
+package simd
+
+// residualUnits are the levels' arithmetic by variant; none in this build.
+var residualUnits map[string]*residualUnit
