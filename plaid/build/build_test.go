@@ -133,7 +133,7 @@ func TestTinyCollections(t *testing.T) {
 		k    int64
 	}{
 		"equal": {equal, 64}, "zeros": {zeros, 10}, "one token": {one, 1}, "opposite": {opposite, 2},
-		"nine tokens": {clustered(9, 9, 2, 8), 9}, "huge": {huge, 64}, "two hundred": {clustered(4, 40, 10, 8), 128},
+		"nine tokens": {clustered(9, 9, 2, 8), 9}, "huge": {huge, 51}, "two hundred": {clustered(4, 40, 10, 8), 128},
 	} {
 		for _, bits := range []int{1, 2, 4, 8} {
 			m, s, err := InMemory(ctx(), fast(t), c.docs, Options{Bits: bits})
