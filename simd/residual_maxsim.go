@@ -92,7 +92,8 @@ type residual struct {
 	score           []float32
 	fixed           []int64
 	table, panel    []float32 // scratch
-	rows, dots      []float32 // this worker's
+	rows, turned    []float32 // this worker's
+	dots            []float32
 	best, scale     []float32
 	pitch           int64 // floats between rows
 }
@@ -147,6 +148,7 @@ func (m *residual) attach(t *Task) {
 	m.table = Words[float32](t.Scratch[s.table:s.panel])
 	m.panel = Words[float32](t.Scratch[s.panel:s.bytes])
 	m.rows = Words[float32](t.Local[:l.turned])
+	m.turned = Words[float32](t.Local[l.turned:l.dots])
 	m.dots = Words[float32](t.Local[l.dots:l.scale])
 	m.scale = Words[float32](t.Local[l.scale:l.best])
 	m.best = Words[float32](t.Local[l.best:l.bytes])
@@ -354,6 +356,12 @@ func (m *residual) decodeGeneric(row []float32, u, first int64) {
 
 // normalizeRows multiplies rows by their inverse norms.
 func (m *residual) normalizeRows(n int64) {
+	if m.unit != nil && m.unit.norms != nil {
+		pitch, d := int(m.pitch*4), int(m.d)
+		m.unit.norms(&m.rows[0], pitch, int(n), d, &m.turned[0], &m.scale[0])
+		m.unit.scale(&m.rows[0], pitch, int(n), int(m.pitch), &m.scale[0])
+		return
+	}
 	for i := range n {
 		row := m.rows[i*m.pitch:][:m.d]
 		var sum float32
