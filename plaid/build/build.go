@@ -38,6 +38,7 @@ type builder struct {
 	iteration int
 	converged bool
 
+	drift *Drift // of an addition
 	stats Statistics
 	stage Stage
 	since time.Time

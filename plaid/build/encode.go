@@ -126,5 +126,8 @@ func (x *encoder) encode(ctx context.Context, part *block, at int64) error {
 			return fmt.Errorf("build: documents %d to %d: %w", part.first, part.first+int64(len(part.lens)), err)
 		}
 	}
+	if x.b.drift != nil {
+		x.b.drift.add(x.b.d, part.vectors, x.out.codes, x.c.Centroids)
+	}
 	return nil
 }

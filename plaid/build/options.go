@@ -45,7 +45,7 @@ const maxChunkTokens = 1 << 30
 func (o Options) filled(d int) (Options, error) {
 	if o.Bits == 0 {
 		o.Bits = 2
-		if o.Codec != nil {
+		if o.Codec != nil && o.Codec.Bits != 0 {
 			o.Bits = o.Codec.Bits
 		}
 	}

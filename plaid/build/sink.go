@@ -77,16 +77,20 @@ func (s *indexSink) gather() (err error) {
 }
 
 func (s *indexSink) append(c *chunk) error {
-	b := store.Block{Lens: make([]int64, len(c.lens)), Codes: c.codes, Residuals: c.residuals, InvNorms: c.inv}
-	for i, n := range c.lens {
-		b.Lens[i] = int64(n)
-	}
-	b.IDs = idsOf(s.b.c, c.first, len(c.lens))
-	if err := s.w.Append(b); err != nil {
+	if err := s.w.Append(blockOf(s.b.c, c)); err != nil {
 		return err
 	}
 	s.b.report(Progress{Stage: Write, Documents: c.first + int64(len(c.lens)), OfDocuments: int64(len(s.b.census.lens))})
 	return nil
+}
+
+func blockOf(from Collection, c *chunk) store.Block {
+	b := store.Block{Lens: make([]int64, len(c.lens)), Codes: c.codes, Residuals: c.residuals, InvNorms: c.inv}
+	for i, n := range c.lens {
+		b.Lens[i] = int64(n)
+	}
+	b.IDs = idsOf(from, c.first, len(c.lens))
+	return b
 }
 
 // idsOf are the documents' own ids, or nil.
