@@ -1,0 +1,32 @@
+// centroid_scores: canonical dot products of centroids and query tokens, each one ascending chain of fused multiply-adds.
+//
+// Axes tq, d, k, p. Query f32 [tq, d]; Centroid f32 [k, d]; Score f32 [k, tq], rows score_stride elements apart; Half f16 [k, tq], rows half_stride apart;
+// Cell i32 [tq, p] and CellScore f32 [tq, p]: the p best cells of each token, score descending, index ascending, NaN last, -0
+// equal to +0. Any output may be absent. Any d and alignment. Offsets are 64-bit.
+//
+// Entries:
+//   centroid_scores_tiled_wide     more than 64 tokens: blocks of 256 threads, 128 centroids by 128 tokens. grid (ceil(k/128),
+//                     min(ceil(tq/128), any)).
+//   centroid_scores_tiled_narrow   up to 64 tokens: blocks of 128 threads, 64 centroids by 32 tokens. grid (ceil(k/64), min(ceil(tq/32), any)).
+//   centroid_scores_tiled_select   cells only: a block of 256 threads per token. grid min(tq, any). Shared memory: about 22 KB.
+// Scratch, with cells only: tq*4*ceil(k/64) keys of 4 bytes, and tq*k scores of 4 bytes if Score is absent. Requires sm_80.
+//
+// dynamic: centroid_scores_tiled_wide 73728
+// dynamic: centroid_scores_tiled_narrow 55296
+#include "args/centroid_scores_args.h"
+#include "plaid/centroid_scores.cuh"
+
+static_assert(plaid::kWideShared == 73728 && plaid::kNarrowShared == 55296, "stated above and in cuda/centroid_scores.go");
+
+extern __shared__ __align__(128) unsigned char pool[];
+
+extern "C" __global__ void __launch_bounds__(256, 2) centroid_scores_tiled_wide(const __grid_constant__ centroid_scores_args a) {
+  plaid::scores<plaid::Wide, plaid::F32>(a, pool);
+}
+extern "C" __global__ void __launch_bounds__(128) centroid_scores_tiled_narrow(const __grid_constant__ centroid_scores_args a) {
+  plaid::scores<plaid::Narrow, plaid::F32>(a, pool);
+}
+extern "C" __global__ void __launch_bounds__(plaid::kSelectThreads) centroid_scores_tiled_select(const __grid_constant__ centroid_scores_args a) {
+  __shared__ plaid::Selection sh;
+  plaid::select(a, sh);
+}

@@ -1,0 +1,239 @@
+// Bodies of centroid_scores and centroid_scores_int8: scores of centroids and query tokens, and each token's best p cells.
+//
+// A block scores a tile of centroids (A) and tokens (B) in registers. Before the scores leave, each warp finds every token's
+// largest score among its 32 (narrow tiles: 16) centroids, a group. Per token, a block then takes the p-th largest of 256
+// maxima of groups: at least p scores are that large, so whatever is among the first p lies in a group whose maximum is, and
+// only those groups are read again. Ties beyond what fits, and large p, take slower exact ways. Nothing depends on the order
+// of blocks.
+#pragma once
+#include <cuda_fp16.h>
+
+#include "common/rank.cuh"
+#include "plaid/plaid_tile.cuh"
+
+namespace plaid {
+
+template <class E> using Wide = Tile<E, 8, 8, 16, 2>;  // 128 centroids by 128 tokens
+template <class E> using Narrow = Tile<E, 4, 4, 8, 4>; // 64 by 32
+constexpr int kWideShared = Wide<F32>::kShared, kNarrowShared = Narrow<F32>::kShared;
+constexpr int kNarrowTokens = 64; // up to here tiles are narrow; cuda/centroid_scores.go says the same
+
+constexpr int kGroupsOfTile = 4;
+
+// Groups is how the centroids fall into groups.
+struct Groups {
+  int rows, members; // of a tile, of a group
+  long long count;   // of groups
+
+  template <class Args> __device__ __forceinline__ explicit Groups(const Args& a) {
+    bool narrow = a.tq <= kNarrowTokens;
+    rows = narrow ? Narrow<F32>::kARows : Wide<F32>::kARows;
+    members = rows / kGroupsOfTile;
+    count = (a.k + rows - 1) / rows * kGroupsOfTile;
+  }
+  // centroid is member m of group g.
+  __device__ __forceinline__ long long centroid(long long g, int m) const {
+    return g / kGroupsOfTile * rows + g % kGroupsOfTile * 4 + m % 4 + m / 4 * 16;
+  }
+};
+
+template <class Args> __device__ __forceinline__ bool selects(const Args& a) { return (a.cell || a.cell_score) && a.p > 0; }
+
+// Scratch holds a key per token and group, then the scores where the caller has no place for them.
+template <class Args> __device__ __forceinline__ unsigned* keysOf(const Args& a) { return (unsigned*)a.scratch; }
+
+// scoresOf is where select finds the score of centroid c and token t: at c*stride + t.
+template <class Args> __device__ __forceinline__ float* scoresOf(const Args& a, long long& stride) {
+  stride = a.score ? a.score_stride : a.tq;
+  return a.score ? (float*)a.score : (float*)(keysOf(a) + a.tq * Groups(a).count);
+}
+
+// Value makes a score of a sum. F32: it is one.
+template <class E> struct Value {
+  template <class Args> __device__ __forceinline__ void tokens(const Args&, long long, int) {}
+  template <class Args> __device__ __forceinline__ float of(const Args&, long long, float sum) const { return sum; }
+};
+
+// S8: the exact sum as f32 times the product of the scales, each step rounded once.
+template <> struct Value<S8> {
+  float scale;
+  template <class Args> __device__ __forceinline__ void tokens(const Args& a, long long t, int live) { scale = live ? ((const float*)a.query_scale)[t] : 0.0f; }
+  template <class Args> __device__ __forceinline__ float of(const Args& a, long long c, int sum) const {
+    return __fmul_rn(__int2float_rn(sum), __fmul_rn(scale, ((const float*)a.centroid_scale)[c]));
+  }
+};
+
+// scores is the body of the first stage. grid (tiles of centroids, tiles of tokens).
+template <template <class> class Shape, class E, class Args> __device__ __forceinline__ void scores(const Args& a, unsigned char* shared) {
+  using T = Shape<E>;
+  constexpr int RA = T::kARows / T::kAThreads, BT = T::kThreads / T::kAThreads, RB = T::kBRows / BT;
+  T tile(a.centroid, a.query, a.d, shared);
+  const int lane = threadIdx.x % kLanes, group = threadIdx.x / kLanes / (BT / 8);
+  for (int block = blockIdx.y; block < (a.tq + T::kBRows - 1) / T::kBRows; block += gridDim.y) {
+    const long long first = (long long)block * T::kBRows;
+    __syncthreads(); // shared memory is free
+    tile.run({(const unsigned char*)a.centroid, a.k}, blockIdx.x, blockIdx.x + 1, {(const unsigned char*)a.query, a.tq}, first, [&](int n) {
+      const long long c0 = (long long)n * T::kARows + tile.at;
+      const bool select = selects(a);
+      const long long groups = Groups(a).count;
+      long long stride;
+      float* kept = scoresOf(a, stride);
+#pragma unroll
+      for (int j = 0; j < RB; j++) {
+        const long long t = first + tile.bt + BT * j;
+        const bool live = t < a.tq;
+        Value<E> value;
+        value.tokens(a, t, live);
+        float most = __uint_as_float(0x7fc00000u);
+#pragma unroll
+        for (int i = 0; i < RA; i++) {
+          const long long c = c0 + T::kAThreads * i;
+          if (!live || c >= a.k) continue;
+          const float v = value.of(a, c, tile.sum[j][i]);
+          if (a.score || select) kept[c * stride + t] = v;
+          if (a.half) ((__half*)a.half)[c * a.half_stride + t] = __float2half_rn(v);
+          most = fmaxf(most, v); // NaN yields
+        }
+        if (select) { // the same for the block
+          most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+          most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 16));
+          if (live && (lane & 17) == 0) keysOf(a)[t * groups + (long long)n * kGroupsOfTile + group] = rankKey(most);
+        }
+      }
+    });
+  }
+}
+
+constexpr int kSelectThreads = 256;
+constexpr int kListed = 1024; // groups that are read again
+constexpr int kFound = 2048;  // pairs that a block ranks
+
+struct Selection {
+  unsigned long long found[kFound];
+  unsigned listed[kListed];
+  unsigned maxima[kSelectThreads], bins[256];
+  unsigned groups, pairs, least;
+  unsigned long long prefix;
+  long long want;
+};
+
+// Column is a token's scores as pairs that order as cells do.
+struct Column {
+  const float* s;
+  long long stride;
+  __device__ __forceinline__ unsigned long long operator()(long long c) const { return rankPair(s[c * stride], (unsigned)c); }
+};
+
+// put writes the cell of a pair at its place.
+template <class Args> __device__ __forceinline__ void put(const Args& a, const Column& col, long long t, long long place, unsigned long long pair) {
+  const unsigned c = rankIndex(pair);
+  if (a.cell) ((int*)a.cell)[t * a.p + place] = (int)c;
+  if (a.cell_score) ((float*)a.cell_score)[t * a.p + place] = col.s[c * col.stride];
+}
+
+// least is the p-th largest of the threads' maxima: p scores of the token at least have a key as large. 0 if there are too few.
+__device__ __forceinline__ unsigned leastKey(Selection& sh, unsigned mine, long long p) {
+  sh.maxima[threadIdx.x] = mine;
+  if (threadIdx.x == 0) sh.least = 0, sh.groups = 0, sh.pairs = 0;
+  __syncthreads();
+  int before = 0;
+#pragma unroll 8
+  for (int i = 0; i < kSelectThreads; i++) {
+    unsigned other = sh.maxima[i];
+    before += other > mine || (other == mine && i < threadIdx.x);
+  }
+  if (before == p - 1) sh.least = mine;
+  __syncthreads();
+  return sh.least;
+}
+
+// gather collects the pairs with keys of least or more. It returns false, for the whole block, where they do not fit.
+template <class Args> __device__ __forceinline__ bool gather(const Args& a, const Column& col, long long t, const Groups& g, unsigned least, Selection& sh) {
+  const unsigned* keys = keysOf(a) + t * g.count;
+  for (long long i = threadIdx.x; i < g.count; i += kSelectThreads)
+    if (keys[i] >= least) {
+      unsigned at = atomicAdd(&sh.groups, 1u);
+      if (at < kListed) sh.listed[at] = (unsigned)i;
+    }
+  __syncthreads();
+  if (sh.groups > kListed) return false;
+  const int scores = sh.groups * g.members;
+  for (int i = threadIdx.x; i < scores; i += kSelectThreads) {
+    const long long c = g.centroid(sh.listed[i / g.members], i % g.members);
+    if (c >= a.k) continue;
+    const unsigned long long pair = col(c);
+    if ((unsigned)(pair >> 32) < least) continue;
+    unsigned at = atomicAdd(&sh.pairs, 1u);
+    if (at < kFound) sh.found[at] = pair;
+  }
+  __syncthreads();
+  return sh.pairs <= kFound;
+}
+
+// nthPair finds the p-th largest pair by its bytes from the top.
+template <class Args> __device__ __forceinline__ unsigned long long nthPair(const Args& a, const Column& col, Selection& sh) {
+  __syncthreads();
+  if (threadIdx.x == 0) sh.prefix = 0, sh.want = a.p, sh.pairs = 0;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    sh.bins[threadIdx.x] = 0;
+    __syncthreads();
+    const unsigned long long prefix = sh.prefix;
+    for (long long c = threadIdx.x; c < a.k; c += kSelectThreads) {
+      const unsigned long long pair = col(c);
+      if (shift == 56 || pair >> (shift + 8) == prefix) atomicAdd(&sh.bins[pair >> shift & 255], 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      long long want = sh.want;
+      int bin = 255;
+      for (; bin > 0 && want > sh.bins[bin]; bin--) want -= sh.bins[bin];
+      sh.prefix = prefix << 8 | bin, sh.want = want;
+    }
+    __syncthreads();
+  }
+  return sh.prefix;
+}
+
+// exact collects the first p pairs whatever they are; p <= kFound.
+template <class Args> __device__ __forceinline__ void exact(const Args& a, const Column& col, Selection& sh) {
+  const unsigned long long least = nthPair(a, col, sh);
+  for (long long c = threadIdx.x; c < a.k; c += kSelectThreads) {
+    const unsigned long long pair = col(c);
+    if (pair >= least) sh.found[atomicAdd(&sh.pairs, 1u)] = pair; // p of them, since no two are equal
+  }
+  __syncthreads();
+}
+
+// select is the body of the second stage: a block of 256 threads per token.
+template <class Args> __device__ __forceinline__ void select(const Args& a, Selection& sh) {
+  const Groups g(a);
+  Column col;
+  const float* s = scoresOf(a, col.stride);
+  for (long long t = blockIdx.x; t < a.tq; t += gridDim.x) {
+    col.s = s + t;
+    if (a.p > kFound) { // each pair counts those before it
+      for (long long c = threadIdx.x; c < a.k; c += kSelectThreads) {
+        const unsigned long long mine = col(c);
+        long long before = 0;
+        for (long long o = 0; o < a.k && before < a.p; o++) before += col(o) > mine;
+        if (before < a.p) put(a, col, t, before, mine);
+      }
+      continue;
+    }
+    __syncthreads(); // the token before is done
+    unsigned most = 0;
+    for (long long i = threadIdx.x; i < g.count; i += kSelectThreads) most = max(most, keysOf(a)[t * g.count + i]);
+    const unsigned least = leastKey(sh, most, a.p);
+    if (!gather(a, col, t, g, least, sh)) exact(a, col, sh);
+    const int pairs = sh.pairs;
+    for (int i = threadIdx.x; i < pairs; i += kSelectThreads) {
+      const unsigned long long mine = sh.found[i];
+      int before = 0;
+#pragma unroll 4
+      for (int o = 0; o < pairs; o++) before += sh.found[o] > mine;
+      if (before < a.p) put(a, col, t, before, mine);
+    }
+  }
+}
+
+}  // namespace plaid
