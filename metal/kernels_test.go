@@ -65,6 +65,32 @@ var ownCases = []struct {
 	// Two passes of the threadgroup that adds the rows.
 	{"hardest_negative_loss_f32", false, kernel.Case{Name: "many-rows", Dims: kernel.Dims{"rows": 520, "cols": 530, "o": 1},
 		Attrs: map[string]any{"Temperature": 1.0, "Offset": 4, "Reduction": kernels.ReduceSum}}},
+	// More cells than the threadgroup's memory sorts, and one of the two operands absent.
+	{"centroid_scores", false, kernel.Case{Name: "many-cells", Dims: kernel.Dims{"tq": 2, "k": 2600, "d": 3, "p": 2300}, Absent: []string{"Score", "Half", "Cell"},
+		Fill: fills{"Query": fillSmallIntegers, "Centroid": fillSmallIntegers}}},
+	{"centroid_scores_int8", false, kernel.Case{Name: "many-cells", Dims: kernel.Dims{"tq": 2, "k": 2600, "d": 3, "p": 2300}, Absent: []string{"Half", "CellScore"},
+		Fill: fills{"Query": fillSmallIntegers, "Centroid": fillSmallIntegers}}},
+	// Rows longer than the threadgroup, and short ones read many at a time.
+	{"kmeans_update", false, kernel.Case{Name: "wide", Dims: kernel.Dims{"n": 40, "k": 3, "d": 600}, Attrs: map[string]any{"Shift": 40}, Fill: fills{"Code": fillThree}}},
+	{"kmeans_update", false, kernel.Case{Name: "narrow", Dims: kernel.Dims{"n": 2000, "k": 3, "d": 3}, Attrs: map[string]any{"Shift": 40}, Fill: fills{"Code": fillThree}}},
+	// Tokens before the first query and after the last, more lists than a pass of the stage of offsets.
+	{"plaid_candidates", true, kernel.Case{Name: "spare-tokens", Dims: kernel.Dims{"nq": 2, "p": 3, "c": 70, "k": 300, "w": 3, "kw": 10},
+		Lens: map[string][]int64{"tq": {4, 5}, "l": lens(300, 4)}, Attrs: map[string]any{"Documents": 70}, Absent: []string{"Allowed"},
+		Fill: fills{"QueryOff": func(_ kernel.Rand, x []float64) { x[0], x[2] = 2, 7 }, "Cell": fillRange(-5, 310), "ListDoc": fillRange(0, 70)}}},
+	{"plaid_candidates", true, kernel.Case{Name: "wrong-offsets", Dims: kernel.Dims{"nq": 2, "p": 3, "c": 70, "k": 300, "w": 3, "kw": 10},
+		Lens: map[string][]int64{"tq": {4, 5}, "l": lens(300, 4)}, Attrs: map[string]any{"Documents": 70}, Absent: []string{"Allowed"},
+		Fill: fills{"ListOff": func(_ kernel.Rand, x []float64) { x[100], x[200] = 2000, -3 }, "Cell": fillRange(0, 300), "ListDoc": fillRange(0, 70)}}},
+}
+
+func fillThree(r kernel.Rand, x []float64) { fillRange(0, 3)(r, x) }
+
+// fillRange draws integers of [low, high).
+func fillRange(low, high int64) func(kernel.Rand, []float64) {
+	return func(r kernel.Rand, x []float64) {
+		for i := range x {
+			x[i] = float64(low + r.Int64N(high-low))
+		}
+	}
 }
 
 func TestOwnCases(t *testing.T) {

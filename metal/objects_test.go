@@ -97,6 +97,11 @@ func TestSizesAgreeWithTheSources(t *testing.T) {
 		{"ceiling/ceiling.h", "CEILING_MATRICES", ceilingMatrices}, {"ceiling/ceiling.h", "CEILING_VECTORS", ceilingVectors},
 		{"pairwise/rbf_matmul.h", "RBF_ROWS", rbfRows}, {"pairwise/rbf_matmul.h", "RBF_COLUMNS", rbfColumns},
 		{"pairwise/rbf_matmul.h", "RBF_DEPTH", rbfDepth}, {"pairwise/rbf_matmul.h", "RBF_SIDES", rbfSides},
+		{"plaid/tile.h", "DOT_ROWS", dotTile}, {"plaid/tile.h", "DOT_COLUMNS", dotTile}, {"plaid/tile.h", "DOT_DEPTH", dotDepth},
+		{"plaid/residual_encode.h", "ENCODE_LANES", plaidSimd}, {"plaid/plaid_approx.h", "APPROX_LANES", plaidSimd},
+		{"plaid/kmeans_update.h", "KMEANS_THREADS", kmeansThreads}, {"plaid/plaid_candidates.h", "MARK_THREADS", markThreads},
+		{"plaid/plaid_candidates.h", "GATHER_THREADS", gatherThreads}, {"plaid/residual_pair.h", "PAIR_TILE", pairTile},
+		{"plaid/residual_pair.h", "PAIR_THREADS", pairThreads},
 	} {
 		src, err := os.ReadFile("src/" + c.file)
 		require.NoError(t, err)

@@ -30,10 +30,15 @@ const (
 	pairTile    = 32   // PAIR_TILE in residual_pair.h
 	pairThreads = 128  // PAIR_THREADS
 	pairMemory  = 8960 // bytes: as residual_maxsim.h states, rounded up to 64
+
+	matrixMemory = 9984 // bytes: as residual_simdgroup.h states
 )
 
-// plaidClass says that variants of a kernel have the bits of its definition.
-const plaidClass = "canonical"
+// Classes of variants with equal bits: those of the definition, and what matrix units make of it.
+const (
+	plaidClass  = "canonical"
+	matrixClass = "matrix"
+)
 
 // acceptAxes refuses axes beyond the 32 bits of a position in a grid or of a trusted offset.
 func acceptAxes(instance, variant string, axes ...int) func(*backend.Call) error {
@@ -203,7 +208,9 @@ var _ = Bind(kernels.PlaidCandidates, plaidBinding("plaid_candidates", "bitmap",
 // nq, nd and c are axes; per is the candidates of a threadgroup.
 func listingLauncher[A any](s Stage[A], nq, nd, c int, per int64) Launcher[A] {
 	threads := s.Threads
-	s.Geometry = func(_ *A, call *backend.Call, g *Geometry) { g.Plane(CeilDiv(call.Axes[c], per), call.Axes[nq], threads) }
+	s.Geometry = func(_ *A, call *backend.Call, g *Geometry) {
+		g.Plane(CeilDiv(call.Axes[c], per), call.Axes[nq], threads)
+	}
 	return Launcher[A]{
 		Workspace: func(call *backend.Call) int64 { return 4 * (call.Axes[nq] + call.Axes[nd] + 2) },
 		Stages:    []Stage[A]{offsetsStage[A](), s},
@@ -229,6 +236,10 @@ func bindPairs[A any](k *kernel.Kernel[A], instance string, tq, td, nq, nd, c in
 
 // residual_maxsim: axes tq, d, nq, td, rb, nd, k, w, c. residual_maxsim_int8: k, tq, d, nq, td, rb, nd, w, c.
 var (
+	_ = Bind(kernels.ResidualMaxSim, backend.Binding{Kernel: "residual_maxsim_f16", Variant: "simdgroup", Class: matrixClass,
+		Requires: []string{featureReduce, featureMatrix}, Accept: acceptAxes("residual_maxsim_f16", "simdgroup", 0, 3, 8),
+		Tile: map[string]int64{"tq": pairTile, "td": pairTile, "d": pairTile}, Note: "32×32 tiles of decoded tokens, 8×8 matrix products"},
+		listingLauncher(Stage[kernels.ResidualMaxSimArgs]{Threads: pairThreads, Width: 32, Memory: matrixMemory}, 2, 5, 8, 1))
 	_ = bindPairs(kernels.ResidualMaxSim, "residual_maxsim_f32", 0, 3, 2, 5, 8)
 	_ = bindPairs(kernels.ResidualMaxSim, "residual_maxsim_f16", 0, 3, 2, 5, 8)
 	_ = bindPairs(kernels.ResidualMaxSimInt8, "residual_maxsim_int8_f32", 1, 4, 3, 6, 8)

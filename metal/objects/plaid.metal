@@ -1357,6 +1357,8 @@ template <typename T>
 #line 4 "plaid/residual_encode.metal"
 template [[host_name("residual_encode_naive")]] [[kernel]] decltype(residual_encode_naive<float>) residual_encode_naive<float>;
 template [[host_name("residual_encode_simdgroup")]] [[kernel]] decltype(residual_encode_simdgroup<float>) residual_encode_simdgroup<float>;
+#line 10 "plaid/residual_simdgroup.h"
+#include <metal_simdgroup_matrix>
 #line 2 "args/residual_maxsim_args.h"
 #ifndef RESIDUAL_MAXSIM_ARGS_H
 #define RESIDUAL_MAXSIM_ARGS_H
@@ -1625,6 +1627,110 @@ template <typename T>
   }
   store_sum(score, fixed, i * a.c + e, fixed_value(sum), s, a);
 }
+#line 13 "plaid/residual_simdgroup.h"
+enum {
+  MATRIX_LD = 40,    // halves from row to row: 20 banks, so that 8 rows fall into different ones
+  MATRIX_PARTS = 4,  // threads that share a query row
+  MATRIX_SIDE = 8,   // of a matrix; query rows of a simdgroup
+};
+#line 19 "plaid/residual_simdgroup.h"
+struct matrix_memory {
+  half query[PAIR_TILE * MATRIX_LD];
+  half token[PAIR_TILE * MATRIX_LD];
+  float dot[PAIR_TILE * PAIR_LD];
+  int cell[PAIR_TILE]; // -1 = the token does not count
+  float factor[PAIR_TILE];
+};
+#line 28 "plaid/residual_simdgroup.h"
+static inline void stage_matrices(threadgroup matrix_memory &m, thread const vector_pair<half> &p, long r0, segment q, long u0, long from, uint index) {
+  for (uint e = index; e < PAIR_TILE * PAIR_TILE; e += PAIR_THREADS) {
+    uint row = e / PAIR_TILE, column = e % PAIR_TILE;
+    long j = from + column, c = m.cell[row];
+    m.query[row * MATRIX_LD + column] = half(r0 + row < q.end && j < p.x.d ? p.query_part(r0 + row, j) : 0.0f);
+    m.token[row * MATRIX_LD + column] = half(c >= 0 && j < p.x.d ? p.token_part(u0 + row, c, m.factor[row], j) : 0.0f);
+  }
+}
+#line 38 "plaid/residual_simdgroup.h"
+static inline void matrix_products(threadgroup matrix_memory &m, thread const vector_pair<half> &p, long r0, segment q, long u0, uint index, uint group) {
+  simdgroup_float8x8 acc[PAIR_TILE / MATRIX_SIDE];
+  for (uint n = 0; n < PAIR_TILE / MATRIX_SIDE; n++) acc[n] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+  for (long from = 0; from < p.x.d; from += PAIR_TILE) {
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    stage_matrices(m, p, r0, q, u0, from, index);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint k = 0; k < PAIR_TILE && from + k < p.x.d; k += MATRIX_SIDE) {
+      simdgroup_half8x8 x, y;
+      simdgroup_load(x, m.query + group * MATRIX_SIDE * MATRIX_LD + k, MATRIX_LD);
+      for (uint n = 0; n < PAIR_TILE / MATRIX_SIDE; n++) {
+        simdgroup_load(y, m.token + n * MATRIX_SIDE * MATRIX_LD + k, MATRIX_LD, ulong2(0, 0), true);
+        simdgroup_multiply_accumulate(acc[n], x, y, acc[n]);
+      }
+    }
+  }
+  for (uint n = 0; n < PAIR_TILE / MATRIX_SIDE; n++) simdgroup_store(acc[n], m.dot + group * MATRIX_SIDE * PAIR_LD + n * MATRIX_SIDE, PAIR_LD);
+  simdgroup_barrier(mem_flags::mem_threadgroup); // the rows of m.dot that a simdgroup reads are its own
+}
+#line 59 "plaid/residual_simdgroup.h"
+static inline float matrix_best(threadgroup matrix_memory &m, thread const vector_pair<half> &p, long r0, segment q, segment t, uint index, uint group) {
+  float best = -INFINITY;
+  for (long u0 = t.begin; u0 < t.end; u0 += PAIR_TILE) {
+    if (index < PAIR_TILE) {
+      long c = u0 + index < t.end ? cell_of(p.x.code, u0 + index, p.x.k) : -1;
+      m.cell[index] = int(c);
+      m.factor[index] = c >= 0 ? p.factor(u0 + index, c) : 0.0f;
+    }
+    matrix_products(m, p, r0, q, u0, index, group); // has the barrier, since d >= 1
+    for (uint j = 0; j < PAIR_TILE / MATRIX_PARTS; j++) {
+      uint column = index % MATRIX_PARTS + j * MATRIX_PARTS;
+      if (m.cell[column] >= 0) best = maximum(best, m.dot[index / MATRIX_PARTS * PAIR_LD + column]);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup); // the next tile overwrites what others still read
+  }
+  for (ushort k = 1; k < MATRIX_PARTS; k *= 2) best = maximum(best, simd_shuffle_xor(best, k));
+  return best;
+}
+#line 78 "plaid/residual_simdgroup.h"
+template <typename T>
+[[kernel]] void residual_maxsim_simdgroup(
+    device const T *query [[buffer(RESIDUAL_MAXSIM_QUERY)]], device const int *code [[buffer(RESIDUAL_MAXSIM_CODE)]],
+    device const uchar *packed [[buffer(RESIDUAL_MAXSIM_PACKED)]], device const T *centroid [[buffer(RESIDUAL_MAXSIM_CENTROID)]],
+    device const float *weight [[buffer(RESIDUAL_MAXSIM_WEIGHT)]], device const float *inverse [[buffer(RESIDUAL_MAXSIM_INV_NORM)]],
+    device const int *candidate [[buffer(RESIDUAL_MAXSIM_CANDIDATE)]], device const long *count [[buffer(RESIDUAL_MAXSIM_COUNT)]],
+    device const int *shift [[buffer(RESIDUAL_MAXSIM_SHIFT)]], device float *score [[buffer(RESIDUAL_MAXSIM_SCORE)]],
+    device const uint *trusted [[buffer(RESIDUAL_MAXSIM_BUFFER_SCRATCH)]], device atomic_uint *status [[buffer(RESIDUAL_MAXSIM_BUFFER_STATUS)]],
+    constant residual_maxsim_args &a [[buffer(RESIDUAL_MAXSIM_BUFFER_ARGS)]], uint2 g [[threadgroup_position_in_grid]],
+    uint index [[thread_index_in_threadgroup]], uint group [[simdgroup_index_in_threadgroup]]) {
+  threadgroup matrix_memory m;
+  threadgroup ulong totals[PAIR_TILE];
+  threadgroup uint flags[PAIR_TILE];
+  long e = g.x, i = g.y;
+  segment q = segment_at(trusted, i);
+  segment t = candidate_tokens(candidate, a.c, i, e, count, a.count != 0, trusted + a.nq + 1, a.nd, status, a.tag, RESIDUAL_MAXSIM_CANDIDATE);
+  if (t.begin == t.end) { // the whole threadgroup
+    if (index == 0) score[i * a.c + e] = -INFINITY;
+    return;
+  }
+  report_codes(code, t, a.k, index, PAIR_THREADS, status, a.tag, RESIDUAL_MAXSIM_CODE);
+  vector_pair<T> p = vectors_of(query, code, packed, centroid, weight, inverse, a);
+  int s = steps_shift(shift[i]);
+  fixed_sum sum = no_sum(); // of this thread's row, if it is the first of it
+  for (long first = q.begin; first < q.end; first += PAIR_TILE) {
+    float best = matrix_best(m, p, first, q, t, index, group);
+    bool mine = index % MATRIX_PARTS == 0 && first + index / MATRIX_PARTS < q.end;
+    if (mine && !add_fixed(sum, best, s)) report(status, a.tag, 3, RESIDUAL_MAXSIM_SHIFT, i);
+  }
+  if (index % MATRIX_PARTS == 0) {
+    totals[index / MATRIX_PARTS] = sum.total;
+    flags[index / MATRIX_PARTS] = sum.flags;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (index != 0) return;
+  for (uint k = 1; k < PAIR_TILE; k++) {
+    fixed_sum other = {totals[k], flags[k]};
+    sum = add_sums(sum, other);
+  }
+  score[i * a.c + e] = fixed_score(fixed_value(sum), s);
+}
 #line 4 "plaid/residual_maxsim.metal"
 template [[host_name("residual_maxsim_f32_naive_offsets")]] [[kernel]] decltype(residual_maxsim_offsets<float, 0>) residual_maxsim_offsets<float, 0>;
 template [[host_name("residual_maxsim_f32_naive")]] [[kernel]] decltype(residual_maxsim_naive<float>) residual_maxsim_naive<float>;
@@ -1634,6 +1740,8 @@ template [[host_name("residual_maxsim_f16_naive_offsets")]] [[kernel]] decltype(
 template [[host_name("residual_maxsim_f16_naive")]] [[kernel]] decltype(residual_maxsim_naive<half>) residual_maxsim_naive<half>;
 template [[host_name("residual_maxsim_f16_tiled_offsets")]] [[kernel]] decltype(residual_maxsim_offsets<half, 1>) residual_maxsim_offsets<half, 1>;
 template [[host_name("residual_maxsim_f16_tiled")]] [[kernel]] decltype(residual_maxsim_tiled<half>) residual_maxsim_tiled<half>;
+template [[host_name("residual_maxsim_f16_simdgroup_offsets")]] [[kernel]] decltype(residual_maxsim_offsets<half, 2>) residual_maxsim_offsets<half, 2>;
+template [[host_name("residual_maxsim_f16_simdgroup")]] [[kernel]] decltype(residual_maxsim_simdgroup<half>) residual_maxsim_simdgroup<half>;
 #line 2 "args/residual_maxsim_int8_args.h"
 #ifndef RESIDUAL_MAXSIM_INT8_ARGS_H
 #define RESIDUAL_MAXSIM_INT8_ARGS_H

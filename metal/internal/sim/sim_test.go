@@ -3,6 +3,7 @@ package sim_test
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -199,9 +200,53 @@ func TestSimdgroupFunctions(t *testing.T) {
 	}
 }
 
+func TestIntegers(t *testing.T) {
+	for _, o := range sim.Orders {
+		d := device(t, o)
+		bytes := make([]int8, 32)
+		for i := range bytes {
+			bytes[i] = int8(i*8 - 128)
+		}
+		b, _ := buffer(t, d, bytes)
+		bo, out := buffer(t, d, make([]int64, 4*32))
+		require.NoError(t, launch(t, d, library(t, d), "integers", nil, grid(1, 32), b, bo))
+		for i := range 32 {
+			x := uint32(0x00f00000) >> (i % 24)
+			require.Equal(t, int64(bytes[i^1])<<32, out[4*i])
+			require.EqualValues(t, bits.LeadingZeros32(x), out[4*i+1], "%#x", x)
+			require.EqualValues(t, bits.TrailingZeros32(x), out[4*i+2], "%#x", x)
+			require.EqualValues(t, bits.Reverse32(x), out[4*i+3], "%#x", x)
+		}
+	}
+}
+
+// TestHalfMatrices: products of halves add up in float, where a half would overflow.
+func TestHalfMatrices(t *testing.T) {
+	const one, large = 0x3c00, 0x7800 // 1 and 2^15
+	for _, o := range sim.Orders {
+		d := device(t, o)
+		a := make([]uint16, 64)
+		for i := range 8 {
+			a[i*8+i], a[i*8] = large, one
+		}
+		ba, _ := buffer(t, d, a)
+		bc, c := buffer(t, d, make([]float32, 64))
+		require.NoError(t, launch(t, d, library(t, d), "half_product", nil, grid(1, 32), ba, bc))
+		for i := range 8 {
+			for j := range 8 {
+				want := float32(2) // the first column of ones, and what the sum started with
+				if i == j && i > 0 {
+					want += 1 << 30
+				}
+				require.Equal(t, want, c[i*8+j], "%d %d", i, j)
+			}
+		}
+	}
+}
+
 func TestEntriesAreTheInstances(t *testing.T) {
 	d := device(t, sim.Forward)
-	require.ElementsMatch(t, []string{"row_max_f32", "row_max_f16", "row_max_racy", "tile_product", "divergent", "exits_early", "counts", "prefix", "greedy"},
+	require.ElementsMatch(t, []string{"row_max_f32", "row_max_f16", "row_max_racy", "tile_product", "divergent", "exits_early", "counts", "prefix", "greedy", "integers", "half_product"},
 		sim.Entries(library(t, d)))
 	_, err := library(t, d).Pipeline("row_max", nil)
 	require.ErrorContains(t, err, "no such function")

@@ -85,3 +85,25 @@ kernel void greedy(device uint *out [[buffer(0)]], uint tid [[thread_position_in
   much[tid] = 0;
   out[tid] = 0;
 }
+
+// Integer functions, 64-bit arithmetic through threadgroup memory, signed bytes.
+kernel void integers(device const int8_t *bytes [[buffer(0)]], device long *out [[buffer(1)]], uint tid [[thread_index_in_threadgroup]]) {
+  threadgroup ulong shared[32];
+  shared[tid] = ulong(bytes[tid]) << 32;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  uint x = 0x00f00000u >> tid % 24;
+  out[4 * tid] = long(shared[tid ^ 1]);
+  out[4 * tid + 1] = clz(x);
+  out[4 * tid + 2] = ctz(x);
+  out[4 * tid + 3] = reverse_bits(x);
+}
+
+// Halves multiplied into floats: C (8 x 8) = A A^T.
+kernel void half_product(device const half *a [[buffer(0)]], device float *c [[buffer(1)]]) {
+  simdgroup_half8x8 x, y;
+  simdgroup_load(x, a, 8);
+  simdgroup_load(y, a, 8, ulong2(0, 0), true);
+  simdgroup_float8x8 acc = make_filled_simdgroup_matrix<float, 8, 8>(1.0f);
+  simdgroup_multiply_accumulate(acc, x, y, acc);
+  simdgroup_store(acc, c, 8);
+}
