@@ -1,0 +1,239 @@
+package plaid
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/canon"
+	"github.com/likbench/likbench/backend/kernel"
+	"github.com/likbench/likbench/plaid/codec"
+	"github.com/likbench/likbench/plaid/format"
+)
+
+var (
+	// ErrID reports ids that name no document of the index; it is wrapped by *IDError.
+	ErrID = errors.New("no such document")
+	// ErrQuery reports a query that has no score: a component that is not finite, or one so
+	// large that scores have no scale. It is wrapped by *QueryError.
+	ErrQuery = errors.New("query without a score")
+)
+
+// IDError lists ids that name no document, at most the first ten.
+type IDError struct {
+	IDs   []int64
+	Count int // of all such ids
+}
+
+func (e *IDError) Error() string {
+	more := ""
+	if e.Count > len(e.IDs) {
+		more = fmt.Sprintf(" and %d more", e.Count-len(e.IDs))
+	}
+	return fmt.Sprintf("plaid: filter: ids %v%s: %v", e.IDs, more, ErrID)
+}
+
+// Unwrap makes it an ErrID and a wrong argument.
+func (e *IDError) Unwrap() []error { return []error{ErrID, backend.ErrArgument} }
+
+// QueryError names the first component of a query that makes it unusable.
+type QueryError struct {
+	Query, Token, Component int
+	Value                   float32
+}
+
+func (e *QueryError) Error() string {
+	return fmt.Sprintf("plaid: query %d: token %d, component %d is %v: %v", e.Query, e.Token, e.Component, e.Value, ErrQuery)
+}
+
+// Unwrap makes it an ErrQuery and a wrong argument.
+func (e *QueryError) Unwrap() []error { return []error{ErrQuery, backend.ErrArgument} }
+
+// LoadOptions say how an index is held.
+type LoadOptions struct {
+	// Scratch is the device memory that one searcher may use, in bytes, 0 for 512 MiB. A
+	// batch that needs more runs in parts; one query takes what it needs. Results do not
+	// depend on it.
+	Scratch int64
+	// Screen chooses the arithmetic that sorts out documents before exact scores, "" for
+	// the one that is fastest here. Results do not depend on it.
+	Screen Screen
+	// Fallback, unless nil, lets kernels that the device lacks run on the host, and counts
+	// them.
+	Fallback *kernel.Fallback
+}
+
+// Index is an index in device memory: codes, residuals, inverse norms, inverted lists and
+// centroids. It is immutable and safe for concurrent use; each goroutine searches with a
+// [Searcher] of its own. Close it after its searchers.
+type Index struct {
+	dev  backend.Device
+	opts LoadOptions
+
+	dim, bits, k int
+	tokens       int64
+	offsets      []int64 // N+1
+	ids          []int64 // ascending; nil = positions
+	docs         []int32 // positions that may be returned: with tokens, not deleted; ascending
+	words        []uint32
+	liveTokens   int64 // of docs
+	centroids    []float32
+	weights      []float32
+	normalized   bool
+
+	centroidNorm float64 // the largest
+	tokenNorm    float64 // no reconstructed token is longer
+	invMax       float32
+	cells        cellStats
+
+	mem     deviceIndex
+	buffers []backend.Buffer
+	screen  Screen
+	screens screens
+	radius  radii
+	closed  atomic.Bool
+}
+
+// deviceIndex are the index's operands.
+type deviceIndex struct {
+	centroid, weight, code, packed, invNorm backend.View
+	listDoc, allowed                        backend.View // allowed is absent where every document is
+	docOff, listOff                         kernel.Offsets
+}
+
+// cellStats describe inverted lists for the cost model.
+type cellStats struct {
+	entries int64   // of all lists
+	sizable float64 // mean length of the list of a random entry: cells that are hit are the long ones
+}
+
+// Load checks an index and copies it to a device. src is read once and not kept: it may be
+// any layout that package format opens, an index in memory, or a snapshot of package store,
+// whose ids, deleted documents, norms and lists are taken over. Documents of other sources
+// are named by their position, and their norms and lists are computed, so that what a search
+// returns follows from codes and residuals alone.
+//
+// It fails with the errors of reading src, with backend.ErrArgument for one that
+// contradicts itself, and with *backend.AllocError.
+func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) {
+	ix := &Index{dev: dev, opts: o, dim: src.Dim(), bits: src.Bits(), k: src.K(), normalized: true}
+	if ix.opts.Scratch <= 0 {
+		ix.opts.Scratch = 512 << 20
+	}
+	if n, ok := src.(interface{ Normalized() bool }); ok {
+		ix.normalized = n.Normalized()
+	}
+	load := func() error {
+		if err := ix.describe(src); err != nil {
+			return err
+		}
+		return ix.upload(src)
+	}
+	var err error
+	if st, ok := src.(stored); ok {
+		err = st.Guard(load)
+	} else {
+		err = load()
+	}
+	if err != nil {
+		return nil, errors.Join(err, ix.free())
+	}
+	return ix, nil
+}
+
+// describe takes over and checks what is held in main memory.
+func (ix *Index) describe(src format.Source) error {
+	if _, err := codec.RowBytes(ix.dim, ix.bits); err != nil {
+		return fmt.Errorf("plaid: index: %w: %w", err, backend.ErrArgument)
+	}
+	n, total, _, err := kernel.CheckOffsets(src.Offsets())
+	if err != nil {
+		return fmt.Errorf("plaid: index: %w", err)
+	}
+	if n > math.MaxInt32 || ix.k < 1 || int64(ix.k) > math.MaxInt32 {
+		return fmt.Errorf("plaid: index: %d documents and %d centroids, each at most %d, and at least one centroid: %w", n, ix.k, math.MaxInt32, backend.ErrArgument)
+	}
+	ix.offsets, ix.tokens = slices.Clone(src.Offsets()), total
+	ix.centroids, ix.weights = slices.Clone(src.Centroids()), slices.Clone(src.Weights())
+	if len(ix.centroids) != ix.k*ix.dim || len(ix.weights) != 1<<ix.bits {
+		return fmt.Errorf("plaid: index: %d values of centroids and %d weights, want %d and %d: %w",
+			len(ix.centroids), len(ix.weights), ix.k*ix.dim, 1<<ix.bits, backend.ErrArgument)
+	}
+	weightNorm := 0.0
+	for _, w := range ix.weights {
+		weightNorm = max(weightNorm, math.Abs(float64(w)))
+	}
+	ix.centroidNorm = canon.MaxNorm(ix.centroids, ix.dim)
+	weightNorm *= math.Sqrt(float64(ix.dim))
+	if s := ix.centroidNorm + weightNorm; !(s <= math.MaxFloat32) {
+		return fmt.Errorf("plaid: index: norms of centroids and weights add up to %v: %w", s, backend.ErrArgument)
+	}
+	// One ulp for every rounding on the way, and one to spare.
+	slack := 1 + float64(ix.dim+16)*0x1p-23
+	if ix.tokenNorm = slack; !ix.normalized {
+		ix.tokenNorm = (ix.centroidNorm + weightNorm) * slack
+	}
+	return ix.takeIDs(src)
+}
+
+// Len is the number of documents, deleted and empty ones included.
+func (ix *Index) Len() int { return len(ix.offsets) - 1 }
+
+// Searchable is the number of documents that can be returned: with tokens and not deleted.
+func (ix *Index) Searchable() int { return len(ix.docs) }
+
+// Tokens is the number of document tokens.
+func (ix *Index) Tokens() int64 { return ix.tokens }
+
+// Dim is the components of a token, Bits the residual bits of one, K the centroids.
+func (ix *Index) Dim() int { return ix.dim }
+
+// Bits is the residual bits of a component.
+func (ix *Index) Bits() int { return ix.bits }
+
+// K is the number of centroids.
+func (ix *Index) K() int { return ix.k }
+
+// TokenNorm is a bound of the L2 norms of reconstructed tokens: with it, canon.NewQuery
+// gives the scale of this index's scores.
+func (ix *Index) TokenNorm() float64 { return ix.tokenNorm }
+
+// Bytes is the device memory that the index holds, without its searchers; 0 after Close.
+func (ix *Index) Bytes() int64 {
+	if ix.closed.Load() {
+		return 0
+	}
+	var n int64
+	for _, b := range ix.buffers {
+		n += b.Len()
+	}
+	return n
+}
+
+// Close frees the device memory. A searcher used after it answers ErrClosed.
+func (ix *Index) Close() error {
+	if ix.closed.Swap(true) {
+		return errClosed("index")
+	}
+	return ix.free()
+}
+
+func (ix *Index) free() error {
+	var errs []error
+	for _, b := range ix.buffers {
+		errs = append(errs, b.Free())
+	}
+	ix.buffers = nil
+	return errors.Join(errs...)
+}
+
+// scale is the fixed point of a sum over query tokens of dot products with vectors up to
+// norm, as canon.NewQuery has it.
+func scale(tokens []float32, dim int, norm float64) (canon.Scale, error) {
+	m := canon.MaxNorm(tokens, dim) * norm
+	m = float64(m*(1+float64(dim)*0x1p-23)) + float64(dim)*0x1p-149
+	return canon.NewScale(int64(len(tokens)/dim), m)
+}

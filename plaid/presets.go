@@ -1,0 +1,230 @@
+package plaid
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/likbench/likbench/backend"
+)
+
+// Preset is a way to search.
+type Preset uint8
+
+// Presets. All of them score what they return exactly, with canonical arithmetic; they
+// differ in which documents get that far.
+const (
+	// Auto probes cells, sorts out documents by an upper bound of their centroid score and
+	// scores the rest, or scans every allowed document where that is not much dearer:
+	// which one follows from the index, the query's length and the options alone.
+	Auto Preset = iota
+	// Exact returns the first k of all allowed documents, proven: bounds of residuals say
+	// which documents cannot be among them.
+	Exact
+	// CompatFastPlaid selects as fast-plaid does: full centroid scores of every candidate,
+	// the Candidates best (4096), a quarter of which are scored exactly. A filter limits
+	// probing to the cells of its documents. It never widens.
+	CompatFastPlaid
+	// CompatPLAID selects as ColBERT's PLAID does for k results: cells that score below a
+	// threshold do not count in the first of two rounds of centroid scores, but the best
+	// cell of each query token always does. It never widens.
+	CompatPLAID
+)
+
+var presetNames = [...]string{"auto", "exact", "compat-fastplaid", "compat-plaid"}
+
+func (p Preset) String() string {
+	if int(p) < len(presetNames) {
+		return presetNames[p]
+	}
+	return fmt.Sprintf("preset(%d)", uint8(p))
+}
+
+// ParsePreset is the inverse of String.
+func ParsePreset(name string) (Preset, error) {
+	for i, n := range presetNames {
+		if n == name {
+			return Preset(i), nil
+		}
+	}
+	return 0, fmt.Errorf("plaid: preset %q, want one of %v: %w", name, presetNames, backend.ErrArgument)
+}
+
+// Method is how documents are reached.
+type Method uint8
+
+// Methods. MethodAuto leaves the choice to the cost model.
+const (
+	MethodAuto   Method = iota
+	MethodScan          // every allowed document is scored
+	MethodProbe         // documents in the lists of the best cells are
+	MethodBounds        // documents are visited in the order of an upper bound, while it matters
+)
+
+var methodNames = [...]string{"auto", "scan", "probe", "bounds"}
+
+func (m Method) String() string {
+	if int(m) < len(methodNames) {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("method(%d)", uint8(m))
+}
+
+// SearchOptions say how to search; the zero value is preset Auto with its defaults.
+type SearchOptions struct {
+	Preset Preset
+	// Method overrides Auto's choice between MethodScan and MethodProbe.
+	Method Method
+	// Probe is the cells of each query token; 0 takes the preset's: 4, 8 for
+	// CompatFastPlaid, 1, 2 or 4 by k for CompatPLAID. More than there are is all.
+	Probe int
+	// Candidates is how many documents of the first round go on, by centroid scores; 0 takes
+	// the preset's: 4096 for CompatFastPlaid, 256, 1024 or max(4k, 4096) by k for
+	// CompatPLAID. Auto has one round unless it is given.
+	Candidates int
+	// Exact is how many documents are scored exactly; 0 takes the preset's: max(256, 8k)
+	// for Auto, a quarter of Candidates for the others.
+	Exact int
+	// Threshold is CompatPLAID's t_cs; 0 takes the preset's: 0.5, 0.45 or 0.4 by k.
+	Threshold float32
+	// Filter is the ids that may be returned, in any order; nil allows all, an empty one
+	// none.
+	Filter []int64
+	// Timings measures each stage, which costs time of its own and uses no graph.
+	Timings bool
+}
+
+// check refuses options that mean nothing.
+func (o *SearchOptions) check(k int) error {
+	bad := func(what string, v any) error {
+		return fmt.Errorf("plaid: %s is %v: %w", what, v, backend.ErrArgument)
+	}
+	switch {
+	case k < 1 || k > math.MaxInt32:
+		return bad("k", k)
+	case int(o.Preset) >= len(presetNames):
+		return bad("preset", o.Preset)
+	case o.Method > MethodProbe:
+		return bad("method", o.Method)
+	case o.Probe < 0 || o.Candidates < 0 || o.Exact < 0:
+		return bad("probe, candidates or exact", []int{o.Probe, o.Candidates, o.Exact})
+	case o.Threshold != o.Threshold || math.IsInf(float64(o.Threshold), 0):
+		return bad("threshold", o.Threshold)
+	}
+	return nil
+}
+
+// plan is what one query runs. Queries of a batch with equal plans run together.
+type plan struct {
+	method    Method
+	probe     int
+	pruned    bool // the first round counts live cells only
+	floor     bool // and the last probed cell's score for tokens without one
+	threshold float32
+	cut       bool // live cells are those from threshold on
+	first     int  // documents that go to a second round; 0 = one round
+	exact     int  // documents scored exactly
+	eligible  bool // only cells of allowed documents are probed
+	widen     bool // probe more cells while too few documents are reached
+	reason    string
+}
+
+// planFor is the plan of a query of tq tokens.
+func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
+	p := plan{method: MethodProbe}
+	switch o.Preset {
+	case Exact:
+		return plan{method: MethodBounds, reason: "preset exact: every document that its bound does not exclude"}
+	case CompatFastPlaid:
+		n := or(o.Candidates, 4096)
+		p.probe, p.exact, p.eligible = or(o.Probe, 8), or(o.Exact, max(1, n/4)), !sel.all
+		p.exact = min(p.exact, n)
+		p.reason = "preset compat-fastplaid: its rules, no cost model"
+	case CompatPLAID:
+		small := plaidDefaults(k)
+		p.probe, p.first = or(o.Probe, small.probe), or(o.Candidates, small.first)
+		p.exact, p.threshold = or(o.Exact, max(1, p.first/4)), small.threshold
+		if o.Threshold != 0 {
+			p.threshold = o.Threshold
+		}
+		p.pruned, p.cut = true, true
+		p.reason = fmt.Sprintf("preset compat-plaid: its rules for k %d", k)
+	default:
+		p.probe, p.first, p.exact = or(o.Probe, autoProbe), o.Candidates, or(o.Exact, max(256, 8*k))
+		p.pruned, p.floor, p.widen = true, true, true
+		ix.chooseMethod(&p, tq, sel, o)
+	}
+	p.probe = min(p.probe, ix.k)
+	return p
+}
+
+// autoProbe keeps 99.9 % of the ten best at 4 bits and more at fewer, on both collections
+// that were measured.
+const autoProbe = 4
+
+func or(x, otherwise int) int {
+	if x > 0 {
+		return x
+	}
+	return otherwise
+}
+
+// plaidDefaults are ColBERT's search defaults by k.
+func plaidDefaults(k int) plan {
+	switch {
+	case k <= 10:
+		return plan{probe: 1, threshold: 0.5, first: 256}
+	case k <= 100:
+		return plan{probe: 2, threshold: 0.45, first: 1024}
+	}
+	return plan{probe: 4, threshold: 0.4, first: max(4*k, 4096)}
+}
+
+// scanBias is how much dearer a scan may look and still be taken: its answer is complete,
+// and its cost is known while a probe's is estimated.
+const scanBias = 4
+
+// chooseMethod compares the work of a scan with that of probing, in float32 multiply-adds.
+// It knows nothing of the device, so that the answer is the same on every one.
+func (ix *Index) chooseMethod(p *plan, tq int, sel *selection, o *SearchOptions) {
+	scan, probe := ix.scanWork(tq, sel), ix.probeWork(p, tq)
+	switch {
+	case o.Method == MethodProbe:
+		p.reason = "probe was asked for"
+	case o.Method == MethodScan:
+		p.method, p.reason = MethodScan, "scan was asked for"
+	case scan <= scanBias*probe:
+		p.method = MethodScan
+		p.reason = fmt.Sprintf("scan of %d documents is estimated at %.3g operations, probing at %.3g: a scan may cost %d times as much, its answer is complete",
+			len(sel.docs), scan, probe, scanBias)
+	default:
+		p.reason = fmt.Sprintf("probing is estimated at %.3g operations, a scan of %d documents at %.3g", probe, len(sel.docs), scan)
+	}
+}
+
+// Costs of steps, in float32 multiply-adds.
+const (
+	costInt8   = 0.25 // of a component of an integer product
+	costDecode = 0.25 // of rebuilding a component
+	costEntry  = 4    // of an entry of an inverted list
+	costCode   = 4    // of looking at a candidate's token
+	costLookup = 0.5  // of a centroid score that is looked up
+)
+
+func (ix *Index) centroidWork(tq int) float64 {
+	return float64(ix.k) * float64(tq) * float64(ix.dim)
+}
+
+func (ix *Index) scanWork(tq int, sel *selection) float64 {
+	return ix.centroidWork(tq) + float64(sel.tokens)*float64(ix.dim)*(costInt8*float64(tq)+costDecode)
+}
+
+func (ix *Index) probeWork(p *plan, tq int) float64 {
+	n, length := float64(max(ix.Searchable(), 1)), float64(ix.tokens)/float64(max(ix.Searchable(), 1))
+	cells := math.Min(float64(p.probe)*float64(tq), float64(ix.k))
+	entries := cells * ix.cells.sizable
+	candidates := n * -math.Expm1(-entries/n)
+	live := math.Min(entries/math.Max(candidates, 1), length) // tokens of a candidate in live cells
+	exact := math.Min(float64(p.exact), candidates) * length
+	return ix.centroidWork(tq) + entries*costEntry + candidates*(length*costCode+live*float64(tq)*costLookup) +
+		exact*float64(ix.dim)*(costInt8*float64(tq)+costDecode)
+}

@@ -1,0 +1,206 @@
+package plaid
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/canon"
+	"github.com/likbench/likbench/backend/num"
+)
+
+// Screen is the arithmetic that finds the documents worth an exact score. Its error is
+// bounded, and whatever the bound leaves open is scored exactly, so results do not depend
+// on it.
+type Screen string
+
+// Screens. ScreenAuto takes the fastest that the device has.
+const (
+	ScreenAuto Screen = ""
+	ScreenNone Screen = "none" // every document is scored exactly at once
+	ScreenInt8 Screen = "int8" // centroid scores, and integer products of residuals
+	ScreenF16  Screen = "f16"  // vectors rebuilt in half precision, for matrix units
+)
+
+const maxFloat = math.MaxFloat32
+
+// screens are an index's operands in cheaper arithmetic.
+type screens struct {
+	mu        sync.Mutex
+	chosen    bool
+	half      backend.View // centroids in f16
+	halfExact bool         // the centroids lost nothing
+	table     backend.View // weights in i8, in steps of unit
+	small     []int8
+	unit      float64
+	largest   float64 // |weight|
+	rounding  float64 // the largest error of a weight in steps of unit
+}
+
+// chooseScreen settles the screen once and uploads what it needs.
+func (ix *Index) chooseScreen() (err error) {
+	sc := &ix.screens
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if sc.chosen {
+		return nil
+	}
+	want := ix.opts.Screen
+	switch want {
+	case ScreenAuto, ScreenNone, ScreenInt8, ScreenF16:
+	default:
+		return fmt.Errorf("plaid: screen %q, want none, int8 or f16: %w", want, backend.ErrArgument)
+	}
+	s, err := ix.dev.NewStream()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := s.Close(); err == nil {
+			err = e
+		}
+	}()
+	if err := ix.uploadScreens(s); err != nil {
+		return err
+	}
+	ix.screen = want
+	if want == ScreenAuto {
+		ix.screen = ix.fastestScreen(s)
+	}
+	sc.chosen = true
+	return s.Sync()
+}
+
+// uploadScreens makes the operands of both screens: centroids in half, weights as integers.
+func (ix *Index) uploadScreens(s backend.Stream) (err error) {
+	sc := &ix.screens
+	half := make([]uint16, len(ix.centroids))
+	sc.halfExact = true
+	for i, x := range ix.centroids {
+		half[i] = uint16(num.F16FromFloat32(x))
+		sc.halfExact = sc.halfExact && num.F16ToFloat32(num.F16FromFloat32(x)) == x
+	}
+	if sc.half, err = put(ix, s, backend.F16, half, int64(ix.k), int64(ix.dim)); err != nil {
+		return err
+	}
+	for _, w := range ix.weights {
+		sc.largest = max(sc.largest, math.Abs(float64(w)))
+	}
+	sc.unit = sc.largest / 127
+	sc.small = make([]int8, len(ix.weights))
+	for i, w := range ix.weights {
+		if sc.unit > 0 {
+			sc.small[i] = int8(math.RoundToEven(float64(w) / sc.unit))
+		}
+		sc.rounding = max(sc.rounding, math.Abs(float64(w)-sc.unit*float64(sc.small[i])))
+	}
+	sc.table, err = put(ix, s, backend.I8, sc.small, int64(len(sc.small)))
+	return err
+}
+
+// longestInverse is how large 1/‖v‖ may be for the integer screen: its error grows with it.
+const longestInverse = 8
+
+// fastestScreen is the first that the device has a body for.
+func (ix *Index) fastestScreen(s backend.Stream) Screen {
+	return ScreenNone
+}
+
+// screenable reports whether the screen's bounds hold for the queries at hand: integers
+// must not overflow, halves neither.
+func (s *Searcher) screenable() bool {
+	ix := s.ix
+	if ix.screen == ScreenInt8 {
+		return ix.invMax <= longestInverse && ix.dim <= math.MaxInt32/(128*128)
+	}
+	if !ix.screens.halfExact && ix.invMax > longestInverse {
+		return false
+	}
+	const large = 32768 // half of the largest f16, room for the sum of centroid and weight
+	for _, i := range s.run.group {
+		for _, x := range s.run.c.tokens(i) {
+			if math.Abs(float64(x)) > large {
+				return false
+			}
+		}
+	}
+	return ix.centroidNorm+ix.screens.largest <= large
+}
+
+// screened writes a query in the screen's form from token at on, and returns by how much a
+// score of the screen may differ from the exact one.
+func (s *Searcher) screened(at int64, q []float32) float64 {
+	ix, v, d := s.ix, &s.v, s.ix.dim
+	switch ix.screen {
+	case ScreenF16:
+		half := part[uint16](s.in, 0, &v.half)[at*int64(d):]
+		for i, x := range q {
+			half[i] = uint16(num.F16FromFloat32(x))
+		}
+		return ix.halfSlack(q)
+	case ScreenInt8:
+		small, unit := part[int8](s.in, 0, &v.small)[at*int64(d):], part[float32](s.in, 0, &v.unit)[at:]
+		total := 0.0
+		for t := 0; t*d < len(q); t++ {
+			total += ix.quantize(small[t*d:(t+1)*d], &unit[t], q[t*d:(t+1)*d])
+		}
+		return total + ix.sumSlack(q, float64(ix.invMax)*ix.rawNorm())
+	}
+	return 0
+}
+
+// quantize writes a token as integers and the value of one step of a product with the
+// table; it returns a bound of the error of a product.
+//
+// With q = u·Q + a and w = U·W + b, component by component: q·w − u·U·(Q·W) = a·w + u·Q·b.
+func (ix *Index) quantize(dst []int8, unit *float32, q []float32) float64 {
+	sc := &ix.screens
+	largest := 0.0
+	for _, x := range q {
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	u := largest / 127
+	var lost, kept float64 // Σ|a|, Σ|u·Q|
+	for i, x := range q {
+		dst[i] = 0
+		if u > 0 {
+			dst[i] = int8(math.RoundToEven(float64(x) / u))
+		}
+		y := u * float64(dst[i])
+		lost, kept = lost+math.Abs(float64(x)-y), kept+math.Abs(y)
+	}
+	*unit = float32(u * sc.unit)
+	// Roundings of float32: of the centroid's score and the exact product, of the decoded
+	// vector, of the step and of the multiply-add.
+	rounding := float64(4*ix.dim+32) * 0x1p-23 * canon.Norm(q) * ix.rawNorm()
+	return float64(ix.invMax) * (lost*sc.largest + kept*sc.rounding + rounding)
+}
+
+// rawNorm bounds the norms of decoded vectors before they are normalised.
+func (ix *Index) rawNorm() float64 {
+	return ix.centroidNorm + ix.screens.largest*math.Sqrt(float64(ix.dim))
+}
+
+// sumSlack bounds the rounding of a float32 sum over query tokens, with vectors up to norm.
+func (ix *Index) sumSlack(q []float32, norm float64) float64 {
+	n := float64(len(q) / ix.dim)
+	return n * n * 0x1p-22 * canon.MaxNorm(q, ix.dim) * norm
+}
+
+// halfSlack bounds the error of a score in half precision: query, decoded vector and,
+// where the index has more precise ones, centroids are rounded once each, and products are
+// accumulated in float32.
+func (ix *Index) halfSlack(q []float32) float64 {
+	const u = 0x1p-11 // roundoff of f16
+	n, d := float64(len(q)/ix.dim), float64(ix.dim)
+	relative, inv := 2*u*ix.tokenNorm, 0.0
+	if !ix.screens.halfExact {
+		inv = float64(ix.invMax)
+		relative += u * inv * ix.centroidNorm
+	}
+	relative += (3*d + 32) * 0x1p-24 * ix.tokenNorm
+	norm := canon.MaxNorm(q, ix.dim)
+	tiny := math.Sqrt(d) * 0x1p-24 * (ix.tokenNorm + norm*(1+inv)) // roundings of subnormals
+	return 1.05*n*(relative*norm+tiny) + ix.sumSlack(q, ix.tokenNorm)
+}

@@ -1,0 +1,313 @@
+package plaid
+
+import (
+	"slices"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/canon"
+	"github.com/likbench/likbench/backend/kernels"
+)
+
+// reach probes cells and selects, by centroid scores, the documents to rank.
+func (s *Searcher) reach() error {
+	r, v, st := &s.run, &s.v, &s.steps
+	if err := launch(s, &st.centroids, kernels.CentroidScores, fillCentroids, "centroids"); err != nil {
+		return err
+	}
+	if r.p.eligible {
+		if err := s.eligibleCells(); err != nil {
+			return err
+		}
+	}
+	if err := launch(s, &st.candidates, kernels.PlaidCandidates, fillCandidates, "candidates"); err != nil {
+		return err
+	}
+	if r.p.cut {
+		if err := s.cutCells(); err != nil {
+			return err
+		}
+	}
+	if r.p.floor {
+		if err := s.floors(); err != nil {
+			return err
+		}
+	}
+	approx, fill := &st.approx, fillApprox
+	if r.p.pruned {
+		approx, fill = &st.pruned, fillPruned
+	}
+	if err := launch(s, approx, kernels.PlaidApprox, fill, "approximate"); err != nil {
+		return err
+	}
+	kept := &v.keepDoc
+	if r.screen == ScreenNone {
+		kept = &v.lastDoc // what is scored is what comes down
+	}
+	if r.sh.first == 0 {
+		if err := launch(s, &st.topAll, kernels.TopK, fillTopAll, "approximate"); err != nil {
+			return err
+		}
+		return s.take(&v.keepPos, v.candidate, kept)
+	}
+	if err := launch(s, &st.topFirst, kernels.TopK, fillTopFirst, "approximate"); err != nil {
+		return err
+	}
+	if err := s.take(&v.firstPos, v.candidate, &v.firstDoc); err != nil {
+		return err
+	}
+	if err := launch(s, &st.second, kernels.PlaidApprox, fillSecond, "second round"); err != nil {
+		return err
+	}
+	if err := launch(s, &st.topKeep, kernels.TopK, fillTopKeep, "second round"); err != nil {
+		return err
+	}
+	return s.take(&v.keepPos, v.firstDoc, kept)
+}
+
+// take turns positions in rows of documents into documents: to[i,j] = from[i, pos[i,j]],
+// −1 for a position that is none.
+func (s *Searcher) take(pos *backend.View, from backend.View, to *backend.View) error {
+	nq, n, width := pos.Dims[0], pos.Dims[1], from.Dims[1]
+	at := s.scratch(nq*n + width)
+	at, row := at[:nq*n], at[nq*n:]
+	if err := s.stream.Download(raw(at), pos.Buf, pos.Off); err != nil {
+		return err
+	}
+	for i := range nq {
+		at := at[i*n : (i+1)*n]
+		row := row[:max(slices.Max(at)+1, 0)]
+		if err := s.stream.Download(raw(row), from.Buf, from.Off+i*width*4); err != nil {
+			return err
+		}
+		for j, p := range at {
+			if p >= 0 {
+				at[j] = row[p]
+			}
+		}
+	}
+	return s.stream.Upload(to.Buf, to.Off, raw(at))
+}
+
+// scratch is room for integers, reused.
+func (s *Searcher) scratch(n int64) []int32 {
+	if int64(len(s.ints)) < n {
+		s.ints = make([]int32, n)
+	}
+	return s.ints[:n]
+}
+
+// scores reads the centroid scores, a row for each centroid.
+func (s *Searcher) scores() ([]float32, error) {
+	v := &s.v.score
+	if n := v.Elements(); int64(len(s.floats)) < n {
+		s.floats = make([]float32, n)
+	}
+	x := s.floats[:v.Elements()]
+	return x, s.stream.Download(raw(x), v.Buf, v.Off)
+}
+
+// floors takes the score of each token's last probed cell: no cell that was not probed
+// scores higher.
+func (s *Searcher) floors() error {
+	v, tq, p := &s.v, s.run.sh.tq, s.run.sh.probe
+	if int64(len(s.floats)) < tq*p+tq {
+		s.floats = make([]float32, tq*p+tq)
+	}
+	all, last := s.floats[:tq*p], s.floats[tq*p:tq*p+tq]
+	if err := s.stream.Download(raw(all), v.cellScore.Buf, v.cellScore.Off); err != nil {
+		return err
+	}
+	for t := range tq {
+		last[t] = all[(t+1)*p-1]
+	}
+	return s.stream.Upload(v.floor.Buf, v.floor.Off, raw(last))
+}
+
+// eligibleCells chooses again among the cells in which an allowed document has a token, as
+// fast-plaid does for a subset.
+func (s *Searcher) eligibleCells() error {
+	r, v := &s.run, &s.v
+	scores, err := s.scores()
+	if err != nil {
+		return err
+	}
+	eligible, err := s.cellsOf(s.sel.docs)
+	if err != nil {
+		return err
+	}
+	tq, p := int(r.sh.tq), int(r.sh.probe)
+	cells := s.scratch(int64(tq * p))
+	var best canon.Selector[float32, int32]
+	var order []canon.Result[float32, int32]
+	for t := range tq {
+		best.Reset(p)
+		for _, c := range eligible {
+			best.Push(scores[int(c)*tq+t], c)
+		}
+		order = best.AppendTo(order[:0])
+		for j := range p {
+			cells[t*p+j] = -1
+			if j < len(order) {
+				cells[t*p+j] = order[j].ID
+			}
+		}
+	}
+	return s.stream.Upload(v.cell.Buf, v.cell.Off, raw(cells))
+}
+
+// cellsOf are the cells of documents, ascending.
+func (s *Searcher) cellsOf(docs []int32) ([]int32, error) {
+	in := make([]bool, s.ix.k)
+	code := &s.ix.mem.code
+	var codes []int32
+	for _, j := range docs {
+		lo, hi := s.ix.offsets[j], s.ix.offsets[j+1]
+		codes = slices.Grow(codes[:0], int(hi-lo))[:hi-lo]
+		if err := s.stream.Download(raw(codes), code.Buf, code.Off+lo*4); err != nil {
+			return nil, err
+		}
+		for _, c := range codes {
+			if c >= 0 && int(c) < len(in) {
+				in[c] = true
+			}
+		}
+	}
+	var cells []int32
+	for c, ok := range in {
+		if ok {
+			cells = append(cells, int32(c))
+		}
+	}
+	return cells, nil
+}
+
+// cutCells makes live what scores at least the threshold for some token of the query, and
+// each token's best cell.
+func (s *Searcher) cutCells() error {
+	r, v := &s.run, &s.v
+	scores, err := s.scores()
+	if err != nil {
+		return err
+	}
+	tq, p, words := r.sh.tq, r.sh.probe, v.live.Dims[1]
+	cells := s.scratch(tq*p + r.sh.nq*words)
+	cells, live := cells[:tq*p], cells[tq*p:]
+	clear(live)
+	if err := s.stream.Download(raw(cells), v.cell.Buf, v.cell.Off); err != nil {
+		return err
+	}
+	off := part[int64](s.in, 0, &v.queryOff.View)
+	for i := range r.sh.nq {
+		row := live[i*words : (i+1)*words]
+		for c := range int64(s.ix.k) {
+			if slices.Max(scores[c*tq+off[i]:c*tq+off[i+1]]) >= r.p.threshold {
+				row[c/32] |= 1 << (c % 32)
+			}
+		}
+		for t := off[i]; t < off[i+1]; t++ {
+			c := cells[t*p]
+			row[c/32] |= 1 << (c % 32)
+		}
+	}
+	return s.stream.Upload(v.live.Buf, v.live.Off, raw(live))
+}
+
+// collect brings the results down. It reports false where the screen kept too few documents
+// to prove the first k.
+func (s *Searcher) collect() (bool, error) {
+	r, v := &s.run, &s.v
+	if err := s.stream.Download(raw(s.out[:(v.size-v.download)/8]), s.work, v.download); err != nil {
+		return false, err
+	}
+	if err := s.stream.Sync(); err != nil {
+		return false, err
+	}
+	if err := s.mark("download"); err != nil {
+		return false, err
+	}
+	times, err := s.stages()
+	if err != nil {
+		return false, err
+	}
+	fixed, docs, screened := part[canon.Fixed](s.out, v.download, &v.fixed), part[int32](s.out, v.download, &v.lastDoc), part[float32](s.out, v.download, &v.lastVal)
+	last := r.sh.last
+	for e, i := range r.group {
+		row := docs[int64(e)*last : int64(e+1)*last]
+		if r.p.method != MethodProbe && r.screen == ScreenNone {
+			row = s.sel.docs
+		}
+		s.picked.Reset(r.c.k)
+		for j, f := range fixed[int64(e)*last : int64(e+1)*last] {
+			if row[j] >= 0 {
+				s.picked.Push(f, s.ix.id(row[j]))
+			}
+		}
+		s.merge = s.picked.AppendTo(s.merge[:0])
+		if r.screen != ScreenNone && !s.enough(e, screened[int64(e+1)*last-1]) {
+			return false, nil
+		}
+		r.c.hits[i] = s.hits(r.scales[e])
+		s.describe(e, r.c.stats[i], times)
+	}
+	return true, nil
+}
+
+// enough reports whether no document that the screen left out can be among the first k: the
+// best of them scores least at most, give or take the slack.
+func (s *Searcher) enough(e int, least float32) bool {
+	if least < -maxFloat { // fewer documents than places
+		return true
+	}
+	if len(s.merge) < s.run.c.k {
+		return false
+	}
+	return s.run.scales[e].Float(s.merge[len(s.merge)-1].Score) > float64(least)+s.run.slack[e]
+}
+
+// hits are the results in s.merge.
+func (s *Searcher) hits(sc canon.Scale) []Hit {
+	hits := make([]Hit, len(s.merge))
+	for i, m := range s.merge {
+		hits[i] = Hit{ID: m.ID, Score: scoreOf(m.Score, sc), Fixed: m.Score}
+	}
+	return hits
+}
+
+// describe fills the statistics of query e of the group.
+func (s *Searcher) describe(e int, st *Stats, times []StageTime) {
+	r, v := &s.run, &s.v
+	st.Method, st.Reason, st.Screen, st.Batch, st.Stages = r.p.method, r.p.reason, r.screen, len(r.group), times
+	st.Rounds++
+	st.Exact, st.Screened, st.Approximated, st.Cells, st.Candidates = int(r.sh.last), 0, 0, 0, len(s.sel.docs)
+	off := part[int64](s.in, 0, &v.queryOff.View)
+	tq, d, row := off[e+1]-off[e], int64(s.ix.dim), int64(s.ix.dim*s.ix.bits/8)
+	length := float64(s.ix.liveTokens) / float64(max(s.ix.Searchable(), 1))
+	list := len(s.sel.docs)
+	if r.p.method == MethodProbe {
+		st.Probe = r.p.probe
+		st.Candidates = int(part[int64](s.out, v.download, &v.count)[e])
+		st.Approximated = st.Candidates
+		st.Cells = distinct(part[int32](s.out, v.download, &v.cell)[off[e]*r.sh.probe : off[e+1]*r.sh.probe])
+		list = min(st.Candidates, int(r.sh.keep))
+		st.Bytes = int64(float64(st.Candidates)*length)*4 + int64(float64(st.Cells)*s.ix.cells.sizable)*4
+	}
+	st.Exact = min(st.Exact, list)
+	if r.screen != ScreenNone {
+		st.Screened = list
+	}
+	if r.p.method == MethodProbe || r.screen == ScreenInt8 {
+		st.Bytes += int64(s.ix.k) * (d + tq) * 4
+	}
+	st.Bytes += int64(float64(st.Exact+st.Screened) * length * float64(row+8))
+	st.Exhaustive = r.p.method == MethodScan
+}
+
+// distinct counts the cells of a query; it sorts them.
+func distinct(cells []int32) int {
+	slices.Sort(cells)
+	n := len(slices.Compact(cells))
+	if n > 0 && cells[0] < 0 {
+		n--
+	}
+	return n
+}

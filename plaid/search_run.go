@@ -1,0 +1,274 @@
+package plaid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/canon"
+	"github.com/likbench/likbench/backend/kernels"
+)
+
+// sequence is the launch sequence that a searcher runs: some queries of a call, with one plan.
+type sequence struct {
+	ctx    context.Context
+	c      *call
+	group  []int
+	p      plan
+	sh     shape
+	screen Screen
+	scales []canon.Scale
+	slack  []float64 // by how much a screened score may be wrong, per query
+	timed  bool
+}
+
+// listed says what the listing holds, so that scans of all documents upload it once.
+type listed struct {
+	rows int64
+	all  bool
+}
+
+// mark is a point in time between stages.
+type mark struct {
+	name  string
+	event backend.Event
+}
+
+func cancelled(err error) error { return fmt.Errorf("plaid: search: %w", err) }
+
+// sequence answers the queries of a group. Exact scores decide what a screen leaves open:
+// where a screen turns out to have kept too few documents, it runs again and keeps more.
+func (s *Searcher) sequence(ctx context.Context, c *call, group []int) error {
+	r := &s.run
+	r.ctx, r.c, r.group, r.p, r.timed = ctx, c, group, c.plans[group[0]], c.o.Timings
+	for last := int64(4*c.k + 48); ; last *= 4 {
+		if err := s.start(last); err != nil {
+			return err
+		}
+		var err error
+		if r.p.method == MethodProbe {
+			err = s.reach()
+		} else {
+			err = s.scan()
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.rank(); err != nil {
+			return err
+		}
+		proven, err := s.collect()
+		if err != nil || proven {
+			return err
+		}
+	}
+}
+
+// start sizes the sequence, grows what is too small and uploads the queries.
+func (s *Searcher) start(last int64) error {
+	r := &s.run
+	q, sh := r.c.queries, shape{nq: int64(len(r.group))}
+	for _, i := range r.group {
+		n := q.Offsets[i+1] - q.Offsets[i]
+		sh.tq, sh.longest = sh.tq+n, max(sh.longest, n)
+	}
+	n := int64(s.ix.Len())
+	switch r.p.method {
+	case MethodProbe:
+		sh.probe, sh.cand = int64(r.p.probe), n
+		sh.first = min(int64(r.p.first), n)
+		sh.keep = min(int64(r.p.exact), n)
+		if sh.first > 0 {
+			sh.keep = min(sh.keep, sh.first)
+		}
+		sh.list = sh.keep
+	default:
+		sh.list = int64(len(s.sel.docs))
+	}
+	// Screening pays where it spares most exact scores.
+	r.screen, sh.last = s.ix.screen, min(last, sh.list)
+	if r.screen == ScreenNone || 2*last >= sh.list || !s.screenable() {
+		r.screen, sh.last = ScreenNone, sh.list
+	}
+	r.sh = sh
+	if err := s.reserve(sh); err != nil {
+		return err
+	}
+	return s.uploadQueries()
+}
+
+// reserve makes room for a shape.
+func (s *Searcher) reserve(sh shape) error {
+	if !s.have.covers(sh) || s.work == nil {
+		have := s.have.grown(sh, s.ix)
+		if err := s.release(&s.work); err != nil {
+			return err
+		}
+		s.have, s.gen = shape{}, s.gen+1
+		var err error
+		if s.work, err = s.ix.dev.Alloc(s.layout(have).size); err != nil {
+			return err
+		}
+		s.have = have
+		s.most = s.layout(have)
+		s.in = make([]int64, s.most.upload/8)
+		s.out = make([]int64, (s.most.size-s.most.download)/8)
+	}
+	if rows := s.have.nq * max(s.have.list, s.have.last) * 4; s.run.p.method != MethodProbe && (s.listing == nil || s.listing.Len() < rows) {
+		if err := s.release(&s.listing); err != nil {
+			return err
+		}
+		s.gen, s.listed = s.gen+1, listed{}
+		var err error
+		if s.listing, err = s.ix.dev.Alloc(rows); err != nil {
+			return err
+		}
+	}
+	s.v = s.layout(sh)
+	return nil
+}
+
+func (s *Searcher) release(b *backend.Buffer) error {
+	if *b == nil {
+		return nil
+	}
+	old := *b
+	*b = nil
+	return errors.Join(s.stream.Sync(), old.Free())
+}
+
+// part is a view's elements in the host side of the block that starts at base.
+func part[T any](block []int64, base int64, v *backend.View) []T {
+	n := v.Elements()
+	if n == 0 {
+		return nil
+	}
+	at := unsafe.Add(unsafe.Pointer(unsafe.SliceData(block)), v.Off-base)
+	return unsafe.Slice((*T)(at), n)
+}
+
+// uploadQueries fills the block that goes up: offsets, scales, tokens in each form.
+func (s *Searcher) uploadQueries() error {
+	r, v, d := &s.run, &s.v, int64(s.ix.dim)
+	off := part[int64](s.in, 0, &v.queryOff.View)
+	approx, exact, screen := part[int32](s.in, 0, &v.approxShift), part[int32](s.in, 0, &v.shift), part[int32](s.in, 0, &v.screenShift)
+	tokens := part[float32](s.in, 0, &v.query)
+	r.scales, r.slack = r.scales[:0], r.slack[:0]
+	at := int64(0)
+	off[0] = 0
+	for e, i := range r.group {
+		q := r.c.tokens(i)
+		a, err := scale(q, s.ix.dim, s.ix.centroidNorm)
+		if err != nil {
+			return fmt.Errorf("plaid: query %d: %w: %w: %w", i, ErrQuery, err, backend.ErrArgument)
+		}
+		x, err := scale(q, s.ix.dim, s.ix.tokenNorm)
+		if err != nil {
+			return fmt.Errorf("plaid: query %d: %w: %w: %w", i, ErrQuery, err, backend.ErrArgument)
+		}
+		// A screened score may exceed the bound of exact ones a little.
+		approx[e], exact[e], screen[e] = int32(a.Shift()), int32(x.Shift()), int32(x.Shift()-1)
+		r.scales = append(r.scales, x)
+		copy(tokens[at*d:], q)
+		r.slack = append(r.slack, s.screened(at, q))
+		at += int64(len(q)) / d
+		off[e+1] = at
+	}
+	if err := s.stream.Upload(s.work, 0, raw(s.in[:v.upload/8])); err != nil {
+		return err
+	}
+	if s.sel.all || r.p.method != MethodProbe {
+		return s.mark("upload")
+	}
+	if err := s.stream.Upload(s.work, v.allowed.Off, raw(s.sel.words)); err != nil {
+		return err
+	}
+	return s.mark("upload")
+}
+
+// scan lists every allowed document for every query.
+func (s *Searcher) scan() error {
+	r := &s.run
+	if r.screen == ScreenInt8 {
+		if err := launch(s, &s.steps.centroids, kernels.CentroidScores, fillCentroids, "centroids"); err != nil {
+			return err
+		}
+	}
+	if s.listed.all && s.sel.all && s.listed.rows >= r.sh.nq {
+		return nil
+	}
+	s.listed = listed{}
+	row := raw(s.sel.docs)
+	for i := range r.sh.nq {
+		if err := s.stream.Upload(s.listing, i*int64(len(row)), row); err != nil {
+			return err
+		}
+	}
+	s.listed = listed{rows: r.sh.nq, all: s.sel.all}
+	return nil
+}
+
+// rank scores the list: in a cheaper arithmetic to find what may be among the first k, and
+// exactly.
+func (s *Searcher) rank() error {
+	var err error
+	switch s.run.screen {
+	case ScreenF16:
+		err = launch(s, &s.steps.half, kernels.ResidualMaxSim, fillHalf, "screen")
+	case ScreenInt8:
+		err = launch(s, &s.steps.small, kernels.ResidualMaxSimInt8, fillSmall, "screen")
+	}
+	if err != nil {
+		return err
+	}
+	if s.run.screen != ScreenNone {
+		if err := launch(s, &s.steps.topScreened, kernels.TopK, fillTopScreened, "screen"); err != nil {
+			return err
+		}
+		if err := s.take(&s.v.lastPos, s.list(&s.v, s.v.screen), &s.v.lastDoc); err != nil {
+			return err
+		}
+	}
+	if err := launch(s, &s.steps.exact, kernels.ResidualMaxSim, fillExact, "exact"); err != nil {
+		return err
+	}
+	return nil
+}
+
+// mark ends a stage.
+func (s *Searcher) mark(name string) error {
+	if !s.run.timed {
+		return nil
+	}
+	e, err := s.stream.Record()
+	if err != nil {
+		return err
+	}
+	s.marks = append(s.marks, mark{name, e})
+	return nil
+}
+
+// stages turns marks into times, those of one name added up.
+func (s *Searcher) stages() (times []StageTime, err error) {
+	for i, m := range s.marks {
+		var d time.Duration
+		if i > 0 {
+			var e error
+			d, e = m.event.Elapsed(s.marks[i-1].event)
+			err = errors.Join(err, e)
+			if n := len(times); n > 0 && times[n-1].Name == m.name {
+				times[n-1].Time += d
+			} else {
+				times = append(times, StageTime{m.name, d})
+			}
+		}
+	}
+	for _, m := range s.marks {
+		err = errors.Join(err, m.event.Close())
+	}
+	s.marks = s.marks[:0]
+	return times, err
+}
