@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
@@ -73,10 +74,11 @@ func (s *scoresShape) centroids(split int64) (lo, hi int64) {
 	return at(split), at(split + 1)
 }
 
-// workspace bounds the keys that ranges leave for Finish, monotonically: there are at most
-// scoresTiles groups and ranges in all.
+// scoresWorkspace bounds what ranges share: the least score that each token's cells may have,
+// then the keys that a range leaves for Finish. It is monotone; there are at most scoresTiles
+// groups and ranges in all.
 func scoresWorkspace(tq, k, p int64) int64 {
-	return 8 * min(tq*scoresTiles, nearestMost*scoresTiles) * min(p, k)
+	return align64(4*tq) + 8*min(tq, nearestMost)*scoresTiles*min(p, k)
 }
 
 // scoresLayout is the byte offsets of a worker's memory: panels, products of a chunk, rows
@@ -117,6 +119,10 @@ func kernelCentroidScores(u *centroidUnit) Body[kernels.CentroidScoresArgs] {
 		Local: func(c *backend.Call) int64 {
 			return scoresLocal(u, c.Axes[0], max(c.Axes[1], 1), c.Axes[2], c.Axes[3], 4, 0).bytes
 		},
+		Start: func(t *Task, a *kernels.CentroidScoresArgs) {
+			w := open(t, a)
+			w.start()
+		},
 		Run: func(t *Task, a *kernels.CentroidScoresArgs) {
 			w := open(t, a)
 			for i := t.Lo; i < t.Hi; i++ {
@@ -143,6 +149,7 @@ type scores struct {
 	length          []int     // of each token's list
 	list            []uint64  // [group][capacity]
 	spare           []uint64
+	least           []uint32 // upper half of the key of the last cell so far, of each token
 	parts           []uint64 // [tq][splits][top]
 }
 
@@ -154,8 +161,16 @@ func (w *scores) open(t *Task, size, row int64) scoresLayout {
 	w.bound = Words[float32](t.Local[l.bound:l.length])
 	w.length = Words[int](t.Local[l.length:l.list])
 	w.list, w.spare = Words[uint64](t.Local[l.list:l.spare]), Words[uint64](t.Local[l.spare:l.bytes])
-	w.parts = Words[uint64](t.Scratch)
+	least := align64(4 * w.tq)
+	w.least, w.parts = Words[uint32](t.Scratch[:least]), Words[uint64](t.Scratch[least:])
 	return l
+}
+
+// start lets every score be a cell.
+func (w *scores) start() {
+	for i := range w.least {
+		w.least[i] = math.MaxUint32
+	}
 }
 
 // run scores one group of tokens against one range of centroids.
@@ -165,7 +180,7 @@ func (w *scores) run(group, split int64) {
 		return // the groups are rounded up to panels
 	}
 	w.pack(lo, hi)
-	w.clear(int(hi - lo))
+	w.begin(lo, int(hi-lo))
 	first, end := w.centroids(split)
 	for c := first; c < end; c += w.chunk {
 		rows := min(w.chunk, end-c)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/likbench/likbench/backend"
 )
@@ -41,29 +42,42 @@ func cellsOf(cell, cellScore *backend.View) int64 {
 	return 0
 }
 
-// cellSlack is what a list holds beyond twice the cells, so that few do not select all the time.
-const cellSlack = 32
+const (
+	// cellInsert is the largest number of cells whose list is kept in order: its last entry is a
+	// bound at all times, and to move half a list costs less than to select now and then.
+	cellInsert = 32
+	// cellSlack is what a longer list holds beyond twice the cells, so that few select all the time.
+	cellSlack = 32
+)
 
 // cellCapacity is the entries of a token's list: all centroids for more cells than lists are for.
 func cellCapacity(k, p int64) int64 {
 	switch {
-	case p == 0:
-		return 0
+	case p <= cellInsert:
+		return p
 	case p > topkScan:
 		return k
 	}
 	return min(k, 2*p+cellSlack)
 }
 
-// clear empties the lists of n tokens. A bound that is NaN lets everything in.
-func (w *scores) clear(n int) {
+// begin empties the lists of n tokens, from lo on. A bound that is NaN lets everything in;
+// what another range has found to be too little for the cells is left out.
+func (w *scores) begin(lo int64, n int) {
+	clear(w.length)
 	for j := range w.bound {
 		w.bound[j] = float32(math.Inf(1)) // lanes without a token, and tokens that want no cells
-		if j < n && w.p > 0 {
-			w.bound[j] = canonicalNaN
+		if j >= n || w.p == 0 {
+			continue
+		}
+		w.bound[j] = canonicalNaN
+		if w.splits == 1 {
+			continue
+		}
+		if least := topkScore(uint64(atomic.LoadUint32(&w.least[lo+int64(j)])) << 32); least > negInf32 { // not NaN
+			w.bound[j] = math.Nextafter32(least, negInf32) // an equal score may have a lower index
 		}
 	}
-	clear(w.length)
 }
 
 // scan offers a chunk's products to the lists, and gives every NaN its canonical bits. Once
@@ -90,18 +104,33 @@ func (w *scores) scan(out []float32, token, count, lanes, c, rows int64) {
 	}
 }
 
-// push adds a score to a token's list, and cuts the list when it is full.
+// push adds a score to a token's list. A longer list is cut when it is full.
 func (w *scores) push(token int64, v float32, c int64) {
 	list := w.list[token*w.capacity:][:w.capacity]
-	n := w.length[token]
-	list[n] = topkKey(v, int(c))
-	n++
-	if n == len(list) {
-		last := topkCut(list, w.spare, int(w.p))
-		n = int(w.p)
-		w.bound[token] = topkScore(last)
+	n, p := w.length[token], int(w.p)
+	key := topkKey(v, int(c))
+	if p > cellInsert {
+		list[n] = key
+		n++
+		if n == len(list) {
+			w.bound[token] = topkScore(topkCut(list, w.spare, p))
+			n = p
+		}
+		w.length[token] = n
+		return
 	}
-	w.length[token] = n
+	if n < p {
+		n++
+		w.length[token] = n
+	}
+	i := n - 1
+	for ; i > 0 && list[i-1] > key; i-- {
+		list[i] = list[i-1]
+	}
+	list[i] = key
+	if n == p {
+		w.bound[token] = topkScore(list[p-1])
+	}
 }
 
 // topkScore is the score of a key; a zero may have had either sign.
@@ -123,9 +152,13 @@ func (w *scores) leave(lo, hi, split int64) {
 	}
 	for i := lo; i < hi; i++ {
 		list := w.list[(i-lo)*w.capacity:][:w.length[i-lo]]
-		if len(list) > int(w.p) {
-			topkCut(list, w.spare, int(w.p))
+		last := uint64(topkNone)
+		switch {
+		case len(list) > int(w.p):
+			last = topkCut(list, w.spare, int(w.p))
 			list = list[:w.p]
+		case len(list) == int(w.p):
+			last = slices.Max(list)
 		}
 		if w.splits == 1 {
 			topkSort(list, w.spare)
@@ -135,6 +168,12 @@ func (w *scores) leave(lo, hi, split int64) {
 		part := w.parts[(i*w.splits+split)*w.top:][:w.top]
 		for j := copy(part, list); j < len(part); j++ {
 			part[j] = topkNone
+		}
+		for least := &w.least[i]; ; {
+			had := atomic.LoadUint32(least)
+			if uint32(last>>32) >= had || atomic.CompareAndSwapUint32(least, had, uint32(last>>32)) {
+				break
+			}
 		}
 	}
 }

@@ -148,6 +148,11 @@ func kernelCentroidScoresInt8(u *int8Unit) Body[kernels.CentroidScoresInt8Args] 
 			d := max(c.Axes[1], 1)
 			return scoresLocal(u.base, c.Axes[0], d, c.Axes[2], c.Axes[3], int8Size, int8Pitch(d)).bytes
 		},
+		Start: func(t *Task, a *kernels.CentroidScoresInt8Args) {
+			var q scoresInt8
+			w := open(t, a, &q)
+			w.start()
+		},
 		Run: func(t *Task, a *kernels.CentroidScoresInt8Args) {
 			var q scoresInt8
 			w := open(t, a, &q)
