@@ -25,6 +25,10 @@ func (w *Writer) Append(b Block) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
+	return w.append(b)
+}
+
+func (w *Writer) append(b Block) error {
 	if err := w.checkBlock(&b); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type tokens struct {
 // leave the generation fail with ErrCorrupt.
 func (t *tokens) each(first, count int64, visit func(document, code int32)) error {
 	const readDocuments = 4096
-	ends, codes := make([]int64, min(count, readDocuments)+1), make([]int32, 0, readTokens)
+	ends, codes := make([]int64, min(count, readDocuments)+1), make([]int32, 0, min(t.total, readTokens))
 	for done := int64(0); done < count; {
 		n := min(count-done, readDocuments)
 		part := ends[:n+1]

@@ -90,18 +90,20 @@ func openManifest(dir string, m *manifest, o OpenOptions) (*Snapshot, error) {
 // check looks at what costs nothing: ends of arrays, and centroids, which a search reads
 // first of all.
 func (s *Snapshot) check() error {
-	path := func(k kind) string { return filepath.Join(s.dir, s.m.file(k).name()) }
 	if at := notFinite(s.Centroids()); at >= 0 {
-		return corruptElement(path(fileCentroids), int64(at), "%v", s.Centroids()[at])
+		return corruptElement(s.path(fileCentroids), int64(at), "%v", s.Centroids()[at])
 	}
 	offsets := s.Offsets()
 	if n := len(offsets) - 1; offsets[0] != 0 {
-		return corruptElement(path(fileOffsets), 0, "first offset %d", offsets[0])
+		return corruptElement(s.path(fileOffsets), 0, "first offset %d", offsets[0])
 	} else if offsets[n] != s.m.tokens {
-		return corruptElement(path(fileOffsets), int64(n), "last offset %d, %d tokens", offsets[n], s.m.tokens)
+		return corruptElement(s.path(fileOffsets), int64(n), "last offset %d, %d tokens", offsets[n], s.m.tokens)
 	}
 	return nil
 }
+
+// path is that of the only file of a kind.
+func (s *Snapshot) path(k kind) string { return filepath.Join(s.dir, s.m.file(k).name()) }
 
 // data is the content of the only file of a kind; nil where there is none.
 func (s *Snapshot) data(k kind) []byte {
@@ -248,7 +250,7 @@ func (s *Snapshot) ReadCodes(dst []int32, from int64) error {
 	}
 	copy(dst, s.Codes()[from:])
 	if at := outside(dst, s.m.k); at >= 0 {
-		return corruptElement(filepath.Join(s.dir, s.m.file(fileCodes).name()), from+int64(at), "code %d of %d", dst[at], s.m.k)
+		return corruptElement(s.path(fileCodes), from+int64(at), "code %d of %d", dst[at], s.m.k)
 	}
 	return nil
 }
