@@ -11,6 +11,8 @@ import (
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/canon"
 	_ "github.com/likbench/likbench/backend/host"
+	"github.com/likbench/likbench/plaid/codec"
+	"github.com/likbench/likbench/plaid/format"
 	"github.com/likbench/likbench/simd"
 )
 
@@ -69,3 +71,7 @@ func open(t testing.TB, b backend.Backend, o ...backend.Option) backend.Device {
 func fast(t testing.TB) backend.Device { return open(t, simd.New()) }
 
 func ctx() context.Context { return context.Background() }
+
+func decoder(m *format.Memory) (*codec.Decoder, error) {
+	return codec.NewDecoder(m.Cells, m.Components, m.Width, m.Table.Weights)
+}
