@@ -262,6 +262,7 @@ func TestWhatMetalLacksDoesNotCompile(t *testing.T) {
 		"no space":       "static float g(float *p) { return *p; }\nkernel void f(device float *x [[buffer(0)]]) { x[0] = 1; }",
 		"space changed":  "kernel void f(device float *x [[buffer(0)]], threadgroup float *s [[threadgroup(0)]]) { device float *y = s; x[0] = *y; }",
 		"mixed sizes":    "kernel void f(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]], uint2 g [[threadgroup_position_in_grid]]) { x[i] = g.x; }",
+		"keyword":        "struct args { ulong half; };\nkernel void f(constant args &a [[buffer(0)]], device float *x [[buffer(1)]]) { x[0] = a.half; }",
 		"constant write": "kernel void f(constant float &a [[buffer(0)]]) { a = 1; }",
 	} {
 		_, err := d.NewLibrary("#include <metal_stdlib>\nusing namespace metal;\n" + body)

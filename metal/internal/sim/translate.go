@@ -31,6 +31,7 @@ var (
 	reFunction    = regexp.MustCompile(`(?m)^[^\S\n]*(?:template\s*<[^>]*>\s*)?(?:[\w:<>]+\s+)+[*&]?(\w+)\(([^;{}]*)\)\s*\{`)
 	reSpace       = regexp.MustCompile(`\b(device|constant|thread|threadgroup)\b`)
 	reForbidden   = regexp.MustCompile(`\blong\s+long\b|\basm\b|\b__\w+`)
+	reKeyword     = regexp.MustCompile(`\b(?:bool|char|uchar|short|ushort|int|uint|long|ulong|float)\s+(half|bfloat|device|constant|thread|threadgroup|kernel|vertex|fragment|sampler)\s*[;,=)\[]`)
 )
 
 // translate rewrites one flattened MSL source. Line numbers stay, so compiler messages point at the source.
@@ -38,6 +39,9 @@ func translate(src string) (*translation, error) {
 	text := blank(src)
 	if m := reForbidden.FindString(text); m != "" {
 		return nil, fmt.Errorf("sim: translate: %q is not in the Metal Shading Language", m)
+	}
+	if m := reKeyword.FindStringSubmatch(text); m != nil && !strings.Contains(text, "#define "+m[1]+" ") {
+		return nil, fmt.Errorf("sim: translate: %q names a variable and is a word of the Metal Shading Language", m[1])
 	}
 	if err := checkAddressSpaces(text); err != nil {
 		return nil, err

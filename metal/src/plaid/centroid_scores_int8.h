@@ -10,8 +10,11 @@
 // Threadgroup memory: tiled: scores 8704 bytes, cells 17,576. Requirements: tiled: simdgroup reductions.
 // Variant: naive keeps the best cells by insertion, tiled selects them as topk does.
 #pragma once
-#include "args/centroid_scores_int8_args.h"
 #include "plaid/cells.h"
+// MSL has a type of the name of an operand, so the member has another.
+#define half half_operand
+#include "args/centroid_scores_int8_args.h"
+#undef half
 
 template <typename T>
 [[kernel]] void centroid_scores_int8_naive_scores(

@@ -2,8 +2,8 @@
 // every backend (docs/semantics.md). Each operation here is one IEEE float32 operation in the order written, and only an
 // fma is fused.
 //
-// Apple GPUs take subnormal floats for zeros, so the bits are those of other backends where no operand and no
-// intermediate result is subnormal: vectors of ordinary length are far from that.
+// MSL lets a GPU take subnormal floats for zeros, so the bits are those of other backends where no operand and no
+// intermediate result is subnormal. Conversions to and from fixed point keep subnormals.
 #pragma once
 #include "msl/element.h"
 
