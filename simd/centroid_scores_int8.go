@@ -27,8 +27,8 @@ type int8Unit struct {
 	base     *centroidUnit // for what follows the products
 	together int           // components of a word, as bytes or, if 2, as 16 bits
 	// pack makes a panel of n tokens; the lanes beyond hold any token, components beyond d
-	// are 0.
-	pack func(tokens *int8, n, d int, panel *int32, lanes int)
+	// are 0. It may have a row of words more than components make. room has 8 converted rows.
+	pack func(tokens *int8, n, d int, panel *int32, lanes int, room *byte, pitch int)
 	// convert makes the rows that dots reads, pitch bytes apart, components beyond d any
 	// value that their 0 in the panel cancels.
 	convert func(rows *int8, n, d int, dst *byte, pitch int)
@@ -61,18 +61,14 @@ func int8Units() []*int8Unit {
 // int8Generic is the portable unit and the reference of the others: a component to a word,
 // rows of 16 bits.
 var int8Generic = int8Unit{variant: "generic", base: &centroidGeneric, together: 1,
-	pack: int8PackGeneric(1), convert: int8WidenGeneric, dots: int8DotsGeneric, scale: int8ScaleGeneric}
+	pack: int8PackGeneric, convert: int8WidenGeneric, dots: int8DotsGeneric, scale: int8ScaleGeneric}
 
-// int8PackGeneric packs words of one component in 32 bits, of 2 in 16 each or of 4 in 8 each.
-func int8PackGeneric(together int) func(tokens *int8, n, d int, panel *int32, lanes int) {
-	return func(tokens *int8, n, d int, panel *int32, lanes int) {
-		src, dst := unsafe.Slice(tokens, n*d), unsafe.Slice(panel, ceil(d, together)*lanes)
-		clear(dst)
-		width := 32 / together
-		for j := range n {
-			for i, v := range src[j*d:][:d] {
-				dst[i/together*lanes+j] |= int32(uint32(v) << (32 - width) >> (32 - width) << (i % together * width))
-			}
+func int8PackGeneric(tokens *int8, n, d int, panel *int32, lanes int, _ *byte, _ int) {
+	src, dst := unsafe.Slice(tokens, n*d), unsafe.Slice(panel, d*lanes)
+	clear(dst)
+	for j := range n {
+		for i, v := range src[j*d:][:d] {
+			dst[i*lanes+j] = int32(v)
 		}
 	}
 }
@@ -112,8 +108,8 @@ func int8ScaleGeneric(out *float32, n, lanes int, query, centroid *float32) {
 	}
 }
 
-// int8Size bounds the bytes of a component in a panel.
-const int8Size = 4
+// int8Size bounds the bytes of a component in a panel, with the row that it may have more.
+const int8Size = 8
 
 // int8Pitch is the bytes of a converted row: whole registers of 16-bit components.
 func int8Pitch(d int64) int64 { return 2 * roundUp(d, 32) }
@@ -121,7 +117,7 @@ func int8Pitch(d int64) int64 { return 2 * roundUp(d, 32) }
 // scoresInt8 is what the quantised form has beyond the other.
 type scoresInt8 struct {
 	*int8Unit
-	words                     int
+	words                     int // of components
 	query, centroid           []int8
 	queryScale, centroidScale []float32
 	rows                      []byte    // of a chunk, converted
@@ -174,7 +170,7 @@ func (q *scoresInt8) packGroup(w *scores, lo, hi int64) {
 	raceRead(unsafe.Pointer(&q.centroid[0]), w.k*w.d)
 	panels := Words[int32](w.panels)
 	for at := lo; at < hi; at += w.full {
-		q.pack(&q.query[at*w.d], int(min(w.full, hi-at)), int(w.d), &panels[(at-lo)*int64(q.words)], int(w.panelOf(hi-at)))
+		q.pack(&q.query[at*w.d], int(min(w.full, hi-at)), int(w.d), &panels[(at-lo)*int64(q.words+1)], int(w.panelOf(hi-at)), &q.rows[0], int(int8Pitch(w.d)))
 	}
 	clear(q.lane)
 	copy(q.lane, q.queryScale[lo:hi])
@@ -182,7 +178,7 @@ func (q *scoresInt8) packGroup(w *scores, lo, hi int64) {
 
 // score sets w.out to the scores of a panel, whose first token is token of the group.
 func (q *scoresInt8) score(w *scores, token, c, rows, lanes int64) {
-	panel := &Words[int32](w.panels)[token*int64(q.words)]
+	panel := &Words[int32](w.panels)[token*int64(q.words+1)]
 	out := unsafe.Pointer(&w.out[0])
 	q.dots(panel, &q.rows[0], int(int8Pitch(w.d)), q.words, int(rows), (*int32)(out), int(lanes))
 	q.scale(&w.out[0], int(rows), int(lanes), &q.lane[token], &q.centroidScale[c])

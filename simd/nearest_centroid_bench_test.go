@@ -36,9 +36,12 @@ func atPeak(b *testing.B, l Level, macs float64, launch func() error) {
 	b.ReportMetric(200*macs/best/rate, "%peak")
 }
 
-// upload2 is a matrix of normals.
-func normalMatrix(b *testing.B, s backend.Stream, seed uint64, rows, cols int64) backend.View {
-	return backend.NewView(upload(b, s, bytesOf(normals(seed, int(rows*cols)))), 0, backend.F32, rows, cols)
+func normalMatrix(b *testing.B, s backend.Stream, seed uint64, dims ...int64) backend.View {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	return backend.NewView(upload(b, s, bytesOf(normals(seed, int(n)))), 0, backend.F32, dims...)
 }
 
 func emptyMatrix(b *testing.B, s backend.Stream, t backend.DType, dims ...int64) backend.View {
@@ -82,4 +85,35 @@ func BenchmarkCentroidScores(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkCentroidScoresInt8 is measured against the float32 rate, which it exceeds.
+func BenchmarkCentroidScoresInt8(b *testing.B) {
+	for _, u := range int8Units()[:len(int8Assembly())] {
+		for _, x := range [][4]int64{{21, 4096, 64, 8}, {32, 16384, 128, 8}, {32, 131072, 128, 8}, {32, 16384, 128, 0}} {
+			b.Run(fmt.Sprintf("%s/%dx%dx%dx%d", u.variant, x[0], x[1], x[2], x[3]), func(b *testing.B) {
+				s := openLevel(b, Detected(), 1)
+				tq, k, d, p := x[0], x[1], x[2], x[3]
+				a := &kernels.CentroidScoresInt8Args{Query: int8Matrix(b, s, 1, tq, d), Centroid: int8Matrix(b, s, 2, k, d),
+					QueryScale: normalMatrix(b, s, 3, tq), CentroidScale: normalMatrix(b, s, 4, k), Score: emptyMatrix(b, s, backend.F32, k, tq)}
+				if p > 0 {
+					a.Cell, a.CellScore = emptyMatrix(b, s, backend.I32, tq, p), emptyMatrix(b, s, backend.F32, tq, p)
+				}
+				q, err := kernels.CentroidScoresInt8.Prepare(s, a, kernel.WithVariant(u.variant))
+				if err != nil {
+					b.Skip(err)
+				}
+				atPeak(b, Detected(), float64(tq*k*d), func() error { return q.Launch(a) })
+				require.NoError(b, q.Close())
+			})
+		}
+	}
+}
+
+func int8Matrix(b *testing.B, s backend.Stream, seed uint64, rows, cols int64) backend.View {
+	x := make([]int8, rows*cols)
+	for i, v := range normals(seed, len(x)) {
+		x[i] = int8(v * 30)
+	}
+	return backend.NewView(upload(b, s, bytesOf(x)), 0, backend.I8, rows, cols)
 }
