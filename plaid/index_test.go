@@ -2,7 +2,6 @@ package plaid_test
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/codec"
 	"github.com/likbench/likbench/plaid/format"
-	"github.com/likbench/likbench/simd"
 )
 
 // collection draws documents of clustered unit tokens.
@@ -239,6 +237,3 @@ func TestEveryMethodEqualsBruteForce(t *testing.T) {
 		}
 	}
 }
-
-var _ = math.Inf
-var _ = simd.New
