@@ -49,6 +49,10 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		b.WriteString("\n## Collection\n\n")
 		c.markdown(&b)
 	}
+	if x := r.Indexes; x != nil {
+		b.WriteString("\n## PLAID indexes\n\n")
+		x.markdown(&b)
+	}
 	b.WriteString("\n## Kernels\n\nTimes in ms: median and interquartile range, launches back to back; wall is one launch with Sync. ")
 	b.WriteString("The bound is the larger of operations and compulsory bytes over the ceilings above; a plain move reads and writes the same bytes and computes nothing.\n\n")
 	b.WriteString("| kernel | case | variant | ms | ± | wall | GFLOP/s | GB/s | bound | by | share | plain move | of plain | error/limit | peak MB |\n")

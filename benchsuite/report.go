@@ -31,6 +31,7 @@ type Report struct {
 	Clock      float64            `json:"clock_ns"` // resolution seen
 	Ceilings   []Ceiling          `json:"ceilings"`
 	Collection *Collection        `json:"collection,omitempty"`
+	Indexes    *Indexes           `json:"indexes,omitempty"`
 	Rows       []Row              `json:"rows"`
 	Cancelled  bool               `json:"cancelled,omitempty"`
 }

@@ -72,7 +72,7 @@ collection with late interaction beside BM25.
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	help := helpCommand(cmd)
 	cmd.SetHelpCommand(help)
-	cmd.AddCommand(help) // cobra itself adds it only beside other commands
+	cmd.AddCommand(plaidCommand(), help)
 	cmd.PersistentFlags().BoolP("help", "h", false, "print this help")
 	return cmd
 }

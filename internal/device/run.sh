@@ -2,6 +2,8 @@
 # Runs on the machine with the GPU, from the root of the repository, with what build.sh made:
 #
 #	run.sh conform     conformance of cuda, and of simd at every level the processor has
+#	run.sh gorgonia    cuda through the alternative driver binding
+#	run.sh topten      the ten best of the collection's queries on every backend here
 #	run.sh sanitize    memcheck and racecheck over the smoke cases
 #	run.sh bench       likbench on cuda: every shape; results go to $OUT or results/
 #	run.sh cpu         likbench on simd, one core and all
@@ -33,6 +35,12 @@ for what in "$@"; do
 	conform)
 		step simd simd "$bin/simd.test" -test.timeout 240s
 		step cuda cuda "$bin/cuda.test" -test.v -test.timeout 400s
+		;;
+	gorgonia)
+		step gorgonia cuda "$bin/cuda_gorgonia.test" -test.timeout 300s
+		;;
+	topten)
+		step topten cmd/likbench "$bin/likbench.test" -test.run TestTopTen -test.v -test.timeout 200s
 		;;
 	sanitize)
 		for tool in memcheck racecheck; do

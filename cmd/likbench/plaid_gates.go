@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/benchsuite"
+	"github.com/likbench/likbench/benchsuite/retrieval"
+	"github.com/likbench/likbench/plaid"
+	"github.com/likbench/likbench/plaid/build"
+	"github.com/likbench/likbench/plaid/store"
+)
+
+// judged is a collection with judgements, as token vectors.
+type judged struct {
+	name          string
+	docs, queries *tokens
+	qrels         retrieval.Qrels
+	ids           []string // of documents, by position
+}
+
+// latencyBudget bounds the time spent on single queries.
+const latencyBudget = 2 * time.Second
+
+// assess builds an index for each width and searches it with all queries.
+func (j *judged) assess(ctx context.Context, dev backend.Device, widths []int, note func(stage string)) (q *benchsuite.Indexes, err error) {
+	vectors, err := j.queries.all()
+	if err != nil {
+		return nil, err
+	}
+	queries := plaid.Tokens{Vectors: vectors, Offsets: j.queries.offsets, Dim: j.queries.dim}
+	q = &benchsuite.Indexes{Name: j.name, Documents: j.docs.Len(), Queries: j.queries.Len()}
+	note("exact scores")
+	float, err := j.floatRanking(dev, queries)
+	if err != nil {
+		return nil, err
+	}
+	if q.Exact, err = j.measure(float); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "likbench-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	for _, bits := range widths {
+		note(fmt.Sprintf("index of %d bits", bits))
+		row, err := j.width(ctx, dev, filepath.Join(dir, strconv.Itoa(bits)), bits, queries, float)
+		if err != nil {
+			return nil, fmt.Errorf("%d bits: %w", bits, err)
+		}
+		row.Kept = row.Metrics["nDCG@10"] / q.Exact["nDCG@10"]
+		q.Rows = append(q.Rows, *row)
+	}
+	q.Failed = failedGates(q.Rows)
+	return q, nil
+}
+
+// rankings are document positions by query, best first.
+type rankings [][]int64
+
+// floatRanking scores every document in float32 from its own vectors.
+func (j *judged) floatRanking(dev backend.Device, queries plaid.Tokens) (out rankings, err error) {
+	vectors, err := j.docs.all()
+	if err != nil {
+		return nil, err
+	}
+	corpus, err := plaid.NewCorpus(dev, plaid.Tokens{Vectors: vectors, Offsets: j.docs.offsets, Dim: j.docs.dim}, plaid.Options{DType: backend.F32})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, corpus.Close()) }()
+	n, k := queries.Len(), min(100, corpus.Len())
+	s, err := corpus.NewScorer(plaid.Limits{Queries: n, Tokens: int(queries.Offsets[n]), K: k})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ids, scores := make([]int32, n*k), make([]float32, n*k)
+	if err := s.TopK(queries, k, ids, scores); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		list := make([]int64, 0, k)
+		for _, id := range ids[i*k : (i+1)*k] {
+			if id >= 0 {
+				list = append(list, int64(id))
+			}
+		}
+		out = append(out, list)
+	}
+	return out, nil
+}
+
+// measure evaluates rankings. Scores descend by rank, so that ties are where the ranking
+// puts them.
+func (j *judged) measure(r rankings) (map[string]float64, error) {
+	run := retrieval.Run{}
+	for q, list := range r {
+		docs := make([]retrieval.Scored, 0, len(list))
+		for rank, id := range list {
+			docs = append(docs, retrieval.Scored{Doc: j.ids[id], Score: float64(-rank)})
+		}
+		run[strconv.Itoa(q+1)] = docs
+	}
+	rep, err := retrieval.Evaluate(j.qrels, run, retrieval.Options{Cutoffs: []int{10, 100}, SkipUnmatched: true})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]float64{"nDCG@10": rep.Mean.NDCG[0], "Recall@100": rep.Mean.Recall[1], "MRR@10": rep.Mean.MRR[0]}, nil
+}
+
+// width builds one index and measures it.
+func (j *judged) width(ctx context.Context, dev backend.Device, dir string, bits int, queries plaid.Tokens, float rankings) (row *benchsuite.IndexRow, err error) {
+	start := time.Now()
+	stats, err := build.Build(ctx, dev, dir, j.docs, build.Options{Bits: bits, Seed: 42})
+	if err != nil {
+		return nil, err
+	}
+	row = &benchsuite.IndexRow{Bits: bits, Centroids: int(stats.Centroids), BuildSec: time.Since(start).Seconds()}
+	snap, err := store.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	row.Bytes = snap.Bytes()
+	start = time.Now()
+	ix, err := plaid.Load(dev, snap, plaid.LoadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	row.LoadSec = time.Since(start).Seconds()
+	s, err := ix.NewSearcher()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return row, j.search(ctx, s, queries, float, row)
+}
+
+// search compares the default search with exhaustive scores of what the index holds.
+func (j *judged) search(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, float rankings, row *benchsuite.IndexRow) error {
+	run := func(k int, o plaid.SearchOptions) (rankings, []*plaid.Stats, error) {
+		hits, stats, err := s.SearchBatch(ctx, queries, k, o)
+		out := make(rankings, len(hits))
+		for i, list := range hits {
+			for _, h := range list {
+				out[i] = append(out[i], h.ID)
+			}
+		}
+		return out, stats, err
+	}
+	scan, _, err := run(top, plaid.SearchOptions{Method: plaid.MethodScan})
+	if err != nil {
+		return err
+	}
+	exact, bounds, err := run(top, plaid.SearchOptions{Preset: plaid.Exact})
+	if err != nil {
+		return err
+	}
+	probed, _, err := run(top, plaid.SearchOptions{Method: plaid.MethodProbe})
+	if err != nil {
+		return err
+	}
+	hundred, stats, err := run(100, plaid.SearchOptions{})
+	if err != nil {
+		return err
+	}
+	if row.Metrics, err = j.measure(hundred); err != nil {
+		return err
+	}
+	row.Method, row.Reason = stats[0].Method.String(), stats[0].Reason
+	row.ProbedRecall, row.ExactRecall, row.FloatRecall = scan.overlap(probed), scan.overlap(exact), float.overlap(hundred)
+	row.DefaultRecall = scan.overlap(hundred)
+	for _, b := range bounds {
+		row.Pruned += float64(b.Pruned) / float64(len(bounds)) / float64(len(j.ids))
+	}
+	return j.time(ctx, s, queries, row)
+}
+
+// overlap is the mean share of the first ten of r that are among the first ten of o.
+func (r rankings) overlap(o rankings) float64 {
+	var sum float64
+	n := 0
+	for i, list := range r {
+		list = list[:min(top, len(list))]
+		if len(list) == 0 {
+			continue
+		}
+		n++
+		for _, id := range list {
+			if slices.Contains(o[i][:min(top, len(o[i]))], id) {
+				sum += 1 / float64(len(list))
+			}
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// time measures single queries one after another, and all of them as a batch.
+func (j *judged) time(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, row *benchsuite.IndexRow) error {
+	one := func(i int, o plaid.SearchOptions) (time.Duration, error) {
+		lo, hi := queries.Offsets[i], queries.Offsets[i+1]
+		start := time.Now()
+		_, _, err := s.Search(ctx, queries.Vectors[lo*int64(queries.Dim):hi*int64(queries.Dim)], top, o)
+		return time.Since(start), err
+	}
+	latency := func(o plaid.SearchOptions) (p50, p95 float64, err error) {
+		var times []float64
+		for begun := time.Now(); len(times) < 2*queries.Len() && (len(times) < 10 || time.Since(begun) < latencyBudget/3); {
+			d, err := one(len(times)%queries.Len(), o)
+			if err != nil {
+				return 0, 0, err
+			}
+			times = append(times, d.Seconds())
+		}
+		times = times[min(3, len(times)-1):] // the first ones prepare
+		slices.Sort(times)
+		return times[len(times)/2], times[len(times)*95/100], nil
+	}
+	var err error
+	if row.P50, row.P95, err = latency(plaid.SearchOptions{}); err != nil {
+		return err
+	}
+	if row.ProbeP50, _, err = latency(plaid.SearchOptions{Method: plaid.MethodProbe}); err != nil {
+		return err
+	}
+	if row.ScanP50, _, err = latency(plaid.SearchOptions{Method: plaid.MethodScan}); err != nil {
+		return err
+	}
+	if row.ExactP50, _, err = latency(plaid.SearchOptions{Preset: plaid.Exact}); err != nil {
+		return err
+	}
+	start := time.Now()
+	if _, _, err := s.SearchBatch(ctx, queries, top, plaid.SearchOptions{}); err != nil {
+		return err
+	}
+	row.QueriesPerSec = float64(queries.Len()) / time.Since(start).Seconds()
+	return nil
+}
+
+// gates are the shares of the exact nDCG@10 that an index has to keep, by width.
+var gates = map[int]float64{2: .97, 4: .99}
+
+func printIndexes(w io.Writer, x *benchsuite.Indexes) {
+	fmt.Fprintf(w, "\nPLAID indexes of %s: %d documents, %d queries; float MaxSim of all documents: nDCG@10 %.6f\n", x.Name, x.Documents, x.Queries, x.Exact["nDCG@10"])
+	fmt.Fprintf(w, "  %-26s %8s %8s %9s %6s %9s %9s %9s %9s\n", "index", "build s", "MB", "nDCG@10", "kept", "recall@10", "p50 ms", "p95 ms", "queries/s")
+	line := func(what string, recall, p50 float64) {
+		fmt.Fprintf(w, "  %-26s %8s %8s %9s %6s %9.4f %9.3f\n", what, "", "", "", "", recall, 1e3*p50)
+	}
+	for i := range x.Rows {
+		r := &x.Rows[i]
+		fmt.Fprintf(w, "  %-26s %8.2f %8.2f %9.6f %6.4f %9.4f %9.3f %9.3f %9.0f\n", fmt.Sprintf("%d bits, %d cells, %s", r.Bits, r.Centroids, r.Method), r.BuildSec, float64(r.Bytes)/1e6,
+			r.Metrics["nDCG@10"], r.Kept, r.DefaultRecall, 1e3*r.P50, 1e3*r.P95, r.QueriesPerSec)
+		line("  probing cells", r.ProbedRecall, r.ProbeP50)
+		line("  exhaustive", 1, r.ScanP50)
+		line(fmt.Sprintf("  exact, %.0f %% proven out", 100*r.Pruned), r.ExactRecall, r.ExactP50)
+	}
+	if len(x.Rows) > 0 {
+		fmt.Fprintf(w, "  recall@10 is against every document scored from the index; the default search: %s\n", x.Rows[0].Reason)
+	}
+	for _, f := range x.Failed {
+		fmt.Fprintf(w, "  gate not met: %s\n", f)
+	}
+}
+
+// failedGates says which of the promises about indexes do not hold.
+func failedGates(rows []benchsuite.IndexRow) []string {
+	var out []string
+	for _, r := range rows {
+		if g, ok := gates[r.Bits]; ok && r.Kept < g {
+			out = append(out, fmt.Sprintf("%d bits keep %.4f of the float nDCG@10, want %.2f", r.Bits, r.Kept, g))
+		}
+		if r.DefaultRecall < .99 {
+			out = append(out, fmt.Sprintf("%d bits: recall@10 against exhaustive scores of the index is %.4f by default, want .99", r.Bits, r.DefaultRecall))
+		}
+		if r.ExactRecall < 1-1e-9 { // a mean of shares
+			out = append(out, fmt.Sprintf("%d bits: recall@10 of preset exact is %.4f, want 1", r.Bits, r.ExactRecall))
+		}
+	}
+	return out
+}

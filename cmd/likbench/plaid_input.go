@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/likbench/likbench/internal/cranfield"
+	"github.com/likbench/likbench/plaid/build"
+)
+
+// inputFlags name token vectors, of documents or of queries.
+type inputFlags struct {
+	vectors, offsets, text   string
+	vectorsName, offsetsName string
+	scale                    float64
+	embedded                 bool
+	what                     string // documents or queries
+}
+
+func (f *inputFlags) add(fs *pflag.FlagSet, what string) {
+	f.what = what
+	fs.StringVar(&f.vectors, "vectors", "", "token vectors of the "+what+": a .npy, .npz or .safetensors file, tokens × components, or "+what+" × tokens × components")
+	fs.StringVar(&f.offsets, "offsets", "", "file of the first token of each of the "+what+", and the number of tokens; default the file of the vectors, array offsets")
+	fs.StringVar(&f.vectorsName, "vectors-name", "", "array of the vectors in a file of several; default vectors, tokens or embeddings")
+	fs.StringVar(&f.offsetsName, "offsets-name", "", "array of the offsets in a file of several")
+	fs.Float64Var(&f.scale, "scale", 1, "factor of every component, for vectors kept as integers")
+	fs.StringVar(&f.text, "text", "", "text of the "+what+" for the built-in encoder: a file with one text a line, or .jsonl with a field text")
+	fs.BoolVar(&f.embedded, "cranfield", false, "the embedded Cranfield collection, through the built-in encoder")
+}
+
+// tokens are documents or queries as vectors: a build.Collection.
+type tokens struct {
+	dim     int
+	offsets []int64
+	from    *array
+	scale   float32
+	vectors []float32 // in memory, instead of from
+}
+
+// open reads what the flags name; exactly one source has to be given.
+func (f *inputFlags) open() (*tokens, error) {
+	given := 0
+	for _, set := range []bool{f.vectors != "", f.text != "", f.embedded} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		return nil, usage("name the %s by one of --vectors, --text and --cranfield", f.what)
+	}
+	switch {
+	case f.embedded:
+		return embeddedTokens(f.what == "queries")
+	case f.text != "":
+		return textTokens(f.text, f.what == "queries")
+	}
+	if !(math.Abs(f.scale) <= math.MaxFloat32) || f.scale == 0 {
+		return nil, usage("--scale %v", f.scale)
+	}
+	a, err := openArray(f.vectors, f.vectorsName, "vectors", "tokens", "embeddings")
+	if err != nil {
+		return nil, err
+	}
+	t := &tokens{from: a, scale: float32(f.scale)}
+	if len(a.shape) == 3 && f.offsets == "" {
+		return t, t.padded(a)
+	}
+	if len(a.shape) != 2 {
+		return nil, fmt.Errorf("%s: shape %v, want tokens × components", a.file, a.shape)
+	}
+	return t, t.readOffsets(f, a)
+}
+
+// padded takes an array of equal lengths.
+func (t *tokens) padded(a *array) error {
+	if _, ok := a.elements(); !ok {
+		return fmt.Errorf("%s: shape %v overflows", a.file, a.shape)
+	}
+	t.dim, t.offsets = int(a.shape[2]), []int64{0}
+	for i := range a.shape[0] {
+		t.offsets = append(t.offsets, (i+1)*a.shape[1])
+	}
+	return nil
+}
+
+func (t *tokens) readOffsets(f *inputFlags, a *array) error {
+	path, name := f.offsets, f.offsetsName
+	if path == "" {
+		if path = f.vectors; strings.EqualFold(filepath.Ext(path), ".npy") {
+			return usage("%s has no offsets: name their file by --offsets", path)
+		}
+	}
+	o, err := openArray(path, name, "offsets", "doc_offsets", "query_offsets")
+	if err != nil {
+		return err
+	}
+	if t.offsets, err = o.ints(); err != nil {
+		return err
+	}
+	t.dim = int(a.shape[1])
+	if n := len(t.offsets); n == 0 || t.offsets[0] != 0 || t.offsets[n-1] != a.shape[0] {
+		return fmt.Errorf("%s: offsets run over %d tokens of %s from 0: the first and the last have to be 0 and that", o.file, a.shape[0], a.file)
+	}
+	for i := 1; i < len(t.offsets); i++ {
+		if t.offsets[i] < t.offsets[i-1] {
+			return fmt.Errorf("%s: element %d is %d, below the one before", o.file, i, t.offsets[i])
+		}
+	}
+	return nil
+}
+
+// Dim implements build.Collection.
+func (t *tokens) Dim() int { return t.dim }
+
+// Len is the number of documents or queries.
+func (t *tokens) Len() int { return len(t.offsets) - 1 }
+
+// Documents implements build.Collection.
+func (t *tokens) Documents() iter.Seq2[[]float32, error] {
+	if t.from == nil {
+		return (&build.Arrays{Components: t.dim, Vectors: t.vectors, Offsets: t.offsets}).Documents()
+	}
+	return func(yield func([]float32, error) bool) {
+		r, err := t.from.reader()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.r.Close() // read only: nothing can be lost
+		var row []float32
+		for i := 1; i < len(t.offsets); i++ {
+			n := int(t.offsets[i]-t.offsets[i-1]) * t.dim
+			if cap(row) < n {
+				row = make([]float32, n)
+			}
+			row = row[:n]
+			err := r.read(row)
+			if t.scale != 1 {
+				for j := range row {
+					row[j] *= t.scale
+				}
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// all reads every vector into memory.
+func (t *tokens) all() ([]float32, error) {
+	if t.from == nil {
+		return t.vectors, nil
+	}
+	out := make([]float32, 0, t.offsets[len(t.offsets)-1]*int64(t.dim))
+	for doc, err := range t.Documents() {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, doc...)
+	}
+	return out, nil
+}
+
+func encoded(t *cranfield.Tokens) *tokens {
+	return &tokens{dim: t.Dim, offsets: t.Offsets, vectors: t.Vectors}
+}
+
+// embeddedTokens are the embedded collection's: unit document vectors, weighted queries.
+func embeddedTokens(queries bool) (*tokens, error) {
+	data, err := cranfield.Load()
+	if err != nil {
+		return nil, err
+	}
+	enc, err := cranfield.LoadEncoder()
+	if err != nil {
+		return nil, err
+	}
+	model := enc.Fit(data.Texts())
+	if queries {
+		return encoded(model.Queries(cranfield.Cosine, data.Questions())), nil
+	}
+	return encoded(model.Documents(cranfield.Cosine)), nil
+}
+
+// textTokens encodes lines of text as unit vectors, without weights: those would need the
+// statistics of a collection.
+func textTokens(path string, queries bool) (*tokens, error) {
+	texts, err := readTexts(path)
+	if err != nil {
+		return nil, err
+	}
+	return encodeTexts(texts, queries)
+}
+
+func encodeTexts(texts []string, queries bool) (*tokens, error) {
+	enc, err := cranfield.LoadEncoder()
+	if err != nil {
+		return nil, err
+	}
+	model := enc.Fit(texts)
+	if queries {
+		return encoded(model.Queries(cranfield.Plain, texts)), nil
+	}
+	return encoded(model.Documents(cranfield.Plain)), nil
+}
+
+// readTexts reads one text a line, or the fields text of lines of JSON.
+func readTexts(path string) (texts []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	asJSON := strings.EqualFold(filepath.Ext(path), ".jsonl")
+	r := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := r.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
+		}
+		if line == "" {
+			return texts, nil
+		}
+		text := strings.TrimRight(line, "\r\n")
+		if asJSON {
+			var v struct{ Text *string }
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
+			}
+			if v.Text == nil {
+				return nil, fmt.Errorf("%s: line %d: no field text", path, n)
+			}
+			text = *v.Text
+		}
+		texts = append(texts, text)
+	}
+}
