@@ -64,6 +64,9 @@ func (ix *Index) upload(src format.Source) (err error) {
 	if m.weight, err = put(ix, s, backend.F32, ix.weights, int64(len(ix.weights))); err != nil {
 		return err
 	}
+	if err = ix.uploadScreens(s); err != nil {
+		return err
+	}
 	if m.docOff, err = ix.holdOffsets(s, ix.offsets); err != nil {
 		return err
 	}

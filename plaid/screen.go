@@ -38,7 +38,7 @@ type screens struct {
 	rounding  float64 // the largest error of a weight in steps of unit
 }
 
-// chooseScreen settles the screen once and uploads what it needs.
+// chooseScreen settles the screen once.
 func (ix *Index) chooseScreen() (err error) {
 	sc := &ix.screens
 	sc.mu.Lock()
@@ -52,24 +52,13 @@ func (ix *Index) chooseScreen() (err error) {
 	default:
 		return fmt.Errorf("plaid: screen %q, want none, int8 or f16: %w", want, backend.ErrArgument)
 	}
-	s, err := ix.dev.NewStream()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := s.Close(); err == nil {
-			err = e
+	if ix.screen = want; want == ScreenAuto {
+		if ix.screen, err = ix.fastestScreen(); err != nil {
+			return err
 		}
-	}()
-	if err := ix.uploadScreens(s); err != nil {
-		return err
-	}
-	ix.screen = want
-	if want == ScreenAuto {
-		ix.screen = ix.fastestScreen(s)
 	}
 	sc.chosen = true
-	return s.Sync()
+	return nil
 }
 
 // uploadScreens makes the operands of both screens: centroids in half, weights as integers.
@@ -101,11 +90,6 @@ func (ix *Index) uploadScreens(s backend.Stream) (err error) {
 
 // longestInverse is how large 1/‖v‖ may be for the integer screen: its error grows with it.
 const longestInverse = 8
-
-// fastestScreen is the first that the device has a body for.
-func (ix *Index) fastestScreen(s backend.Stream) Screen {
-	return ScreenNone
-}
 
 // screenable reports whether the screen's bounds hold for the queries at hand: integers
 // must not overflow, halves neither.

@@ -43,6 +43,8 @@ type Searcher struct {
 	run    sequence
 	marks  []mark
 	closed bool
+
+	measuring bool // screens are compared: nothing may fall back
 }
 
 // NewSearcher makes the stream of one goroutine. Buffers come with the first search.
@@ -246,9 +248,9 @@ func (s *Searcher) widen(c *call, i int) bool {
 }
 
 // options are how the searcher prepares launches.
-func (ix *Index) options() []kernel.Option {
-	if ix.opts.Fallback != nil {
-		return []kernel.Option{kernel.WithHostFallback(ix.opts.Fallback)}
+func (s *Searcher) options() []kernel.Option {
+	if s.ix.opts.Fallback != nil && !s.measuring {
+		return []kernel.Option{kernel.WithHostFallback(s.ix.opts.Fallback)}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func launch[A any](s *Searcher, t *step[A], k *kernel.Kernel[A], fill func(s *Se
 			return err
 		}
 		fill(s, &s.most, &t.args)
-		p, err := k.Prepare(s.stream, &t.args, s.ix.options()...)
+		p, err := k.Prepare(s.stream, &t.args, s.options()...)
 		if err != nil {
 			return err
 		}

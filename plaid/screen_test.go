@@ -1,0 +1,84 @@
+package plaid_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/host"
+	"github.com/likbench/likbench/backend/kernel"
+	"github.com/likbench/likbench/plaid"
+	"github.com/likbench/likbench/simd"
+)
+
+// TestSameAnswerEverywhere: ids, order and scores are those of the host backend at every
+// level of simd, with any number of workers, in every screen.
+func TestSameAnswerEverywhere(t *testing.T) {
+	docs := collection(101, 32, lengths(12, 400, 9, 7)...)
+	queries := collection(102, 32, 5, 1, 17, 33)
+	for _, bits := range []int{1, 2, 4, 8} {
+		src := built(t, docs, 50, bits)
+		want := map[string][][]plaid.Hit{}
+		on := func(b backend.Backend, name string, screen plaid.Screen) {
+			fallback := &kernel.Fallback{}
+			ix := load(t, b, src, plaid.LoadOptions{Screen: screen, Fallback: fallback})
+			s := searcher(t, ix)
+			for way, o := range ways {
+				hits, stats, err := s.SearchBatch(context.Background(), queries, 3, o)
+				require.NoError(t, err)
+				if want[way] == nil {
+					want[way] = hits
+				}
+				require.Equal(t, want[way], hits, "%s, %s, %s, %d bits: %v", name, screen, way, bits, stats[0])
+				if way == "scan" && screen != plaid.ScreenAuto {
+					require.Equal(t, screen, stats[0].Screen)
+					require.Equal(t, screen == plaid.ScreenNone, stats[0].Screened == 0)
+				}
+			}
+			require.Empty(t, fallback.Counts(), name)
+		}
+		for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16, plaid.ScreenAuto} {
+			on(host.Backend{}, "host", screen)
+			for _, level := range simd.Levels() {
+				on(simd.New(simd.WithLevel(level), simd.WithWorkers(1)), fmt.Sprint("simd ", level), screen)
+			}
+			on(simd.New(simd.WithWorkers(3)), "simd, 3 workers", screen)
+		}
+	}
+}
+
+// TestScreenWidensUntilProven: where many documents score almost alike, the screen keeps
+// more of them until the first k are certain.
+func TestScreenWidensUntilProven(t *testing.T) {
+	docs := collection(111, 16, lengths(13, 300, 3)...)
+	for j := range 250 { // near copies of one document
+		copy(docs.Vectors[docs.Offsets[j]*16:], docs.Vectors[:16])
+		docs.Vectors[docs.Offsets[j]*16+int64(j%16)] += float32(j) * 0x1p-22
+	}
+	src := built(t, docs, 20, 8)
+	q := part(collection(112, 16, 4), 0)
+	var want []plaid.Hit
+	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
+		s := searcher(t, load(t, host.Backend{}, src, plaid.LoadOptions{Screen: screen}))
+		hits, stats, err := s.Search(context.Background(), q, 2, plaid.SearchOptions{Method: plaid.MethodScan})
+		require.NoError(t, err)
+		if want == nil {
+			want = hits
+		}
+		require.Equal(t, want, hits, "%s: %v", screen, stats)
+	}
+}
+
+func TestScreenIsMeasured(t *testing.T) {
+	docs := collection(121, 8, lengths(14, 1200, 30)...)
+	src := built(t, docs, 30, 2)
+	ix := load(t, simd.New(), src, plaid.LoadOptions{Fallback: &kernel.Fallback{}})
+	_, stats, err := searcher(t, ix).Search(context.Background(), part(collection(122, 8, 5), 0), 1, plaid.SearchOptions{Method: plaid.MethodScan})
+	require.NoError(t, err)
+	t.Log(stats)
+	_, err = load(t, host.Backend{}, src, plaid.LoadOptions{Screen: "f8"}).NewSearcher()
+	require.ErrorIs(t, err, backend.ErrArgument)
+}
