@@ -141,6 +141,13 @@ func (w *Writer) tokens(m *manifest) *tokens {
 	}
 }
 
+// offset reads where a document starts.
+func (w *Writer) offset(m *manifest, document int64) (int64, error) {
+	one := []int64{0}
+	_, err := w.open[fileOffsets].ReadAt(asBytes(one), 8*document)
+	return one[0], fail(w.path(m.file(fileOffsets)), err)
+}
+
 // seal makes the lists of documents that have none. Small files before them are taken into
 // the new one, so that their number stays logarithmic and each token is listed anew a
 // logarithmic number of times.
@@ -154,14 +161,21 @@ func (w *Writer) seal(m *manifest) error {
 		return nil
 	}
 	keep, first := len(old), covered
-	for keep > 0 {
+	at, err := w.offset(m, first) // the first token to be listed
+	for keep > 0 && err == nil {
+		var from int64
+		if from, err = w.offset(m, old[keep-1].first); err != nil {
+			break
+		}
 		// Making a file costs the offsets of all centroids, whatever is in it.
-		weight := m.documents - first
-		if prev := &old[keep-1]; prev.count > 2*weight && (prev.length-listsAt(m.k))/4 > m.k {
+		if n := at - from; n > 2*(m.tokens-at) && n > m.k {
 			break
 		}
 		keep--
-		first = old[keep].first
+		at, first = from, old[keep].first
+	}
+	if err != nil {
+		return err
 	}
 	e, err := w.segment(m, first, m.documents-first)
 	if err != nil {
