@@ -202,13 +202,14 @@ func fixedScore(f canon.Fixed, shift int32) float32 {
 	return float32(math.Ldexp(float64(float32(f)), -int(shift)))
 }
 
-// listingVariants are the levels that the kernels of candidates are bound at, and what they
-// require beyond them in f16.
-var listingVariants = []struct {
-	name     string
-	requires []string
-	half     []string
-}{
+// listingVariant is a level that the kernels of candidates are bound at: what it requires,
+// and in f16.
+type listingVariant struct {
+	name           string
+	requires, half []string
+}
+
+var listingVariants = []listingVariant{
 	{"generic", nil, nil},
 	{"avx2", []string{"avx2"}, []string{"avx2", "f16c"}},
 	{"avx512", []string{"avx512"}, []string{"avx512"}},

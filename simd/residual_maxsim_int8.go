@@ -7,25 +7,37 @@ import (
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/kernels"
-	"github.com/likbench/likbench/backend/num"
 )
 
 var _ = bindResidualInt8()
 
 func bindResidualInt8() bool {
-	for _, v := range listingVariants {
+	for _, v := range append(listingVariants[:len(listingVariants):len(listingVariants)], int8Extensions...) {
+		u := residualInt8Units[v.name]
 		for _, i := range kernels.ResidualMaxSimInt8.Instances() {
-			b := backend.Binding{Kernel: i.Name, Variant: v.name, Requires: v.requires, Class: "exact", Note: "portable loops"}
+			b := backend.Binding{Kernel: i.Name, Variant: v.name, Requires: v.requires, Class: "exact", Note: int8Notes[v.name],
+				Tile: map[string]int64{"tq": 32, "td": residualChunk, "d": 16}}
 			if i.Types[0] == backend.F16 {
 				b.Requires = v.half
 			}
-			Bind(kernels.ResidualMaxSimInt8, b, int8Body())
+			Bind(kernels.ResidualMaxSimInt8, b, int8Body(u))
 		}
 	}
 	return true
 }
 
-func int8Body() Body[kernels.ResidualMaxSimInt8Args] {
+// int8Extensions are variants that need more than a level.
+var int8Extensions = []listingVariant{
+	{"avx512vnni", []string{"avx512", "avx512_vnni"}, []string{"avx512", "avx512_vnni"}},
+	{"neondot", []string{"neon", "dotprod"}, []string{"neon", "dotprod"}},
+}
+
+var int8Notes = map[string]string{
+	"generic": "portable loops", "avx2": "VPMADDWD on pairs of int16", "avx512": "VPMADDWD on pairs of int16",
+	"avx512vnni": "VPDPBUSD on groups of four bytes", "neon": "SMLAL on int16", "neondot": "SDOT on groups of four bytes",
+}
+
+func int8Body(u *residualInt8Unit) Body[kernels.ResidualMaxSimInt8Args] {
 	return Body[kernels.ResidualMaxSimInt8Args]{
 		Tiles: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call) int64 {
 			m := openInt8(a, c)
@@ -34,13 +46,18 @@ func int8Body() Body[kernels.ResidualMaxSimInt8Args] {
 		Start: func(t *Task, a *kernels.ResidualMaxSimInt8Args) {
 			m := openInt8(a, t.Call)
 			m.start(t)
+			if u != nil {
+				m.attach(t)
+				p := openPanel(u, &m, t)
+				p.start()
+			}
 		},
 		Run: func(t *Task, a *kernels.ResidualMaxSimInt8Args) {
 			m := openInt8(a, t.Call)
-			m.run(t)
+			m.run(t, u)
 		},
-		Workspace: func(c *backend.Call) int64 { return listingHead(c.Axes[3], c.Axes[6]) },
-		Local:     func(c *backend.Call) int64 { return align64(c.Axes[2]) + align64(c.Axes[1]*4) },
+		Workspace: func(c *backend.Call) int64 { return int8SharedOf(c).bytes },
+		Local:     func(c *backend.Call) int64 { return int8LocalOf(c).bytes },
 	}
 }
 
@@ -75,21 +92,35 @@ func openInt8(a *kernels.ResidualMaxSimInt8Args, c *backend.Call) residualInt8 {
 		},
 	}
 	m.block = listingBlock(m.tq, m.nq, m.td, m.nd, m.c, float64(m.d)/4)
+	for i := range m.table {
+		m.table[i] = m.weight[bits.Reverse8(uint8(i<<(8-m.bits)))]
+	}
 	return m
 }
 
-func (m *residualInt8) run(t *Task) {
+func (m *residualInt8) run(t *Task, unit *residualInt8Unit) {
 	m.attach(t)
-	m.row, m.best = Words[int8](t.Local)[:m.d], Words[float32](t.Local[align64(m.d):])
-	for i := range m.table {
-		m.table[i] = m.weight[bits.Reverse8(uint8(i<<(8-m.bits)))]
+	l := int8LocalOf(t.Call)
+	m.row, m.best = Words[int8](t.Local)[:m.d], Words[float32](t.Local[l.best:])
+	var p int8Panel
+	if unit != nil {
+		p = openPanel(unit, m, t)
+		raceRead(unsafe.Pointer(unsafe.SliceData(m.code)), m.td*4)
+		raceRead(unsafe.Pointer(unsafe.SliceData(m.packed)), m.td*m.rb)
+		if m.tq > 0 {
+			raceRead(m.scores, ((m.k-1)*m.pitch+m.tq)*4>>half(m.half))
+		}
 	}
 	for i := t.Lo; i < t.Hi; i++ {
 		q, lo, hi := m.tile(i)
 		for e := lo; e < hi; e++ {
 			m.score[q*m.c+e] = negInf
-			if u, end := m.tokens(t, q, e); u < end {
+			switch u, end := m.tokens(t, q, e); {
+			case u == end:
+			case unit == nil:
 				m.score[q*m.c+e] = m.document(t, q, u, end)
+			default:
+				m.score[q*m.c+e] = p.document(t, q, u, end)
 			}
 		}
 	}
@@ -145,14 +176,7 @@ func (m *residualInt8) value(t, u int64) float32 {
 	for i, x := range m.row {
 		dot += int32(x) * int32(query[i])
 	}
-	at := int64(m.code[u])*m.pitch + t
-	var s float32
-	if m.half {
-		s = num.F16ToFloat32(*(*uint16)(unsafe.Add(m.scores, at*2)))
-	} else {
-		s = *(*float32)(unsafe.Add(m.scores, at*4))
-	}
-	x := canon.FMA(float32(dot), m.unit[t], s)
+	x := canon.FMA(float32(dot), m.unit[t], m.score32(int64(m.code[u]), t))
 	if m.inv != nil {
 		x *= m.inv[u]
 	}

@@ -2,5 +2,5 @@
 
 package simd
 
-// residualUnits are the levels' arithmetic by variant; none in this build.
+// residualUnits: this build has no assembly.
 var residualUnits map[string]*residualUnit
