@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"fmt"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
@@ -20,6 +22,92 @@ const (
 func nearestRanges(n, k int64) int64 {
 	return max(min(nearestBlocks/max(CeilDiv(n, nearestTokens), 1), CeilDiv(k, nearestCentroids)), 1)
 }
+
+// Sizes of the screened variant, of which plaid/nearest_centroid_screened.cu computes the same.
+const (
+	screenTokens  = 256 // of a block
+	screenThreads = 128
+	screenTile    = 64   // centroids
+	screenWide    = 128  // the most components
+	screenFew     = 4096 // with fewer tokens, or
+	screenCells   = 1024 // centroids, all is canonical
+	screenHeader  = 256  // bytes
+	finishBlocks  = 1024 // they stride over the tokens
+)
+
+// screenWidths are the components that a stage is compiled for, and its shared memory.
+var screenWidths = [...]struct {
+	d      int64
+	shared int
+}{{64, 28672}, {96, 40960}, {128, 53248}}
+
+func screenDirect(n, k int64) bool { return n < screenFew || k < screenCells }
+
+// screenPitch is the bytes of a centroid in half precision, rounded up to a compiled width, and padding.
+func screenPitch(d int64) int64 {
+	for _, w := range screenWidths {
+		if d <= w.d {
+			return 2*w.d + 16
+		}
+	}
+	return 2*screenWide + 16
+}
+
+func screenWorkspace(c *backend.Call) int64 {
+	n, d, k := c.Axes[0], c.Axes[1], c.Axes[2]
+	return screenHeader + CeilDiv(12*n, 256)*256 + CeilDiv(k, screenTile)*screenTile*screenPitch(d)
+}
+
+func screenAccept(c *backend.Call) error {
+	if n, d := c.Axes[0], c.Axes[1]; d > screenWide || n > maxRagged {
+		return &backend.UnsupportedError{Backend: name, Kernel: "nearest_centroid", Variant: "screened",
+			Reason: fmt.Sprintf("%d tokens of %d components, at most %d of %d", n, d, maxRagged, screenWide)}
+	}
+	return nil
+}
+
+func screenStages() []Stage[kernels.NearestCentroidArgs] {
+	type args = kernels.NearestCentroidArgs
+	sizes := func(a *args) (n, d, k int64) { return a.Token.Dims[0], a.Token.Dims[1], a.Centroid.Dims[0] }
+	stages := []Stage[args]{
+		{Clear: func(c *backend.Call) (off, bytes int64) {
+			n, k := c.Axes[0], c.Axes[2]
+			if screenDirect(n, k) {
+				return 0, screenHeader + 8*n
+			}
+			return 0, screenHeader
+		}},
+		{Name: "prepare", Geometry: func(a *args, _ *backend.Call, g *Geometry) {
+			n, _, k := sizes(a)
+			g.Line(CeilDiv(k, screenTile)*screenTile/8, 256)
+			g.Skip = g.Skip || screenDirect(n, k)
+		}},
+	}
+	for i, w := range screenWidths {
+		stages = append(stages, Stage[args]{Name: fmt.Sprintf("d%d", w.d), Shared: w.shared, Geometry: func(a *args, _ *backend.Call, g *Geometry) {
+			n, d, k := sizes(a)
+			g.Line(CeilDiv(n, screenTokens), screenThreads)
+			g.Shared = uint32(w.shared)
+			g.Skip = g.Skip || screenDirect(n, k) || d > w.d || i > 0 && d <= screenWidths[i-1].d
+		}})
+	}
+	return append(stages,
+		Stage[args]{Name: "search", Shared: nearestShared, Geometry: func(a *args, _ *backend.Call, g *Geometry) {
+			n, _, k := sizes(a)
+			g.Line(min(CeilDiv(n, nearestTokens)*CeilDiv(k, nearestCentroids), int64(2*g.Units)), nearestThreads)
+			g.Shared = nearestShared
+		}},
+		Stage[args]{Name: "finish", Geometry: func(a *args, _ *backend.Call, g *Geometry) {
+			g.Line(min(CeilDiv(a.Token.Dims[0], nearestThreads), finishBlocks), nearestThreads)
+		}})
+}
+
+// screened comes before tiled: it is tried first where it can be had.
+var _ = Bind(kernels.NearestCentroid, backend.Binding{
+	Kernel: "nearest_centroid", Variant: "screened", Requires: []string{"sm_80"}, Class: canonicalClass,
+	Tile: map[string]int64{"n": screenTokens, "k": screenTile, "d": 32}, Accept: screenAccept,
+	Note: "half precision on tensor cores with an error bound, canonical products where it decides; d up to 128",
+}, Launcher[kernels.NearestCentroidArgs]{Source: "nearest_centroid_screened", Workspace: screenWorkspace, Stages: screenStages()})
 
 var _ = Bind(kernels.NearestCentroid, backend.Binding{
 	Kernel: "nearest_centroid", Variant: "tiled", Requires: []string{"sm_80"}, Class: canonicalClass,

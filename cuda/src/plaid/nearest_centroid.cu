@@ -13,86 +13,26 @@
 // Scratch: ranges*n words of 8 bytes if there is more than one range (cuda/nearest_centroid.go cuts alike). Requires sm_80.
 //
 // dynamic: nearest_centroid_tiled 90112
-#include "args/nearest_centroid_args.h"
-#include "common/order.cuh"
-#include "common/status.cuh"
-#include "plaid/plaid_tile.cuh"
+#include "plaid/nearest_centroid.cuh"
 
 namespace {
 
 using namespace plaid;
 
-using Dots = Tile<F32, 8, 8, 16, 2>;
-
-constexpr int kTokens = Dots::kBRows, kCentroids = Dots::kARows, kThreads = Dots::kThreads, kPerThread = 8;
-constexpr int kShared = Dots::kShared + kPerThread * kThreads * 8;
-static_assert(kShared == 90112, "the comment above and cuda/nearest_centroid.go state it");
+static_assert(kSearchShared == 90112, "the comment above and cuda/nearest_centroid.go state it");
 
 extern __shared__ __align__(128) unsigned char pool[];
 
-__device__ __forceinline__ float negativeInfinity() { return __uint_as_float(0xff800000u); }
-
-// emit writes what a token's word says.
-__device__ __forceinline__ void emit(const nearest_centroid_args& a, long long token, Best best) {
-  bool nan = (unsigned)(best.word >> 32) == 0xffffffffu;
-  if (nan) raiseFault(a.status, a.tag, 1, 0, token);
-  ((int*)a.code)[token] = nan ? -1 : best.index();
-  if (a.score) ((float*)a.score)[token] = nan ? __uint_as_float(0x7fc00000u) : best.value();
-}
-
-// A thread's best of each of its tokens lies in shared memory between tiles of centroids: the registers are taken.
-struct Entry {
-  float value;
-  int index;
-};
-
-__device__ __forceinline__ void take(Entry& e, const float (&sum)[8], int first, int left) {
-  Entry b = e;
-  bool nan = false;
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-    float v = 16 * i < left ? sum[i] : negativeInfinity();
-    nan |= v != v;
-    if (v > b.value) b.value = v, b.index = first + 16 * i;
-  }
-  if (nan) b.value = __uint_as_float(0x7fc00000u); // nothing is larger than it from here on
-  e = b;
-}
-
 __device__ __forceinline__ void nearest(const nearest_centroid_args& a) {
-  Dots tile(a.token, a.centroid, a.d, pool);
-  Entry* best = (Entry*)(pool + Dots::kShared) + threadIdx.x;
   const long long all = (a.k + kCentroids - 1) / kCentroids, ranges = gridDim.y, range = blockIdx.y;
   const int from = (int)(all * range / ranges), to = (int)(all * (range + 1) / ranges);
-  const long long token = (long long)blockIdx.x * kTokens;
-#pragma unroll
-  for (int j = 0; j < kPerThread; j++) best[j * kThreads] = {negativeInfinity(), from * kCentroids + tile.at};
-  tile.run({(const unsigned char*)a.centroid, a.k}, from, to, {(const unsigned char*)a.token, a.n}, token, [&](int n) {
-    const int first = n * kCentroids + tile.at, left = (int)a.k - first;
-#pragma unroll
-    for (int j = 0; j < kPerThread; j++) take(best[j * kThreads], tile.sum[j], first, left);
-  });
-  __syncthreads();
-  // Four lanes of each of four warps have seen a token.
-  unsigned long long* words = (unsigned long long*)pool;
-  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-#pragma unroll
-  for (int j = 0; j < kPerThread; j++) {
-    Entry e = best[j * kThreads];
-    Best b = Best::of(e.value, e.index);
-    b.take({__shfl_xor_sync(kAllLanes, b.word, 1)});
-    b.take({__shfl_xor_sync(kAllLanes, b.word, 16)});
-    if ((lane & 17) == 0) words[warp / 2 * kTokens + tile.bt + 16 * j] = b.word;
-  }
-  __syncthreads();
-  if (threadIdx.x >= kTokens || token + threadIdx.x >= a.n) return;
-  Best b = Best::none();
-#pragma unroll
-  for (int w = 0; w < 4; w++) b.take({words[w * kTokens + threadIdx.x]});
+  const long long first = (long long)blockIdx.x * kTokens, token = first + threadIdx.x;
+  const Best b = search(a, {(const unsigned char*)a.token, a.n}, first, from, to, pool);
+  if (threadIdx.x >= kTokens || token >= a.n) return;
   if (ranges == 1)
-    emit(a, token + threadIdx.x, b);
+    emit(a, token, b);
   else
-    ((unsigned long long*)a.scratch)[range * a.n + token + threadIdx.x] = b.word;
+    ((unsigned long long*)a.scratch)[range * a.n + token] = b.word;
 }
 
 // rangesOf is how many ranges the centroids were cut into; cuda/nearest_centroid.go computes the same.

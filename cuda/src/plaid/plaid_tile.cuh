@@ -50,10 +50,11 @@ struct S8 {
   }
 };
 
-// Rows is a matrix of which a block reads some rows.
+// Rows is a matrix of which a block reads some rows: row i, or the one that the list names.
 struct Rows {
   const unsigned char* base;
   long long rows;
+  const unsigned* list = nullptr;
 };
 
 template <class E, int RA, int RB, int BT, int Stages> struct Tile {
@@ -85,12 +86,22 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
   template <int N> __device__ __forceinline__ void copyRows(unsigned to, const Rows& m, long long first, int chunk) const {
     const long long from = (long long)chunk * kElements, bytes = d * E::kBytes;
     const int left = (int)min(m.rows - first, (long long)N);
-    const unsigned char* p = m.base + first * bytes + from * E::kBytes;
+    const unsigned char* p = m.base + (m.list ? 0 : first * bytes) + from * E::kBytes;
+    const unsigned* list = m.list + first;
     if (wide) {
       constexpr int kPieces = kChunk / 16, kStep = kThreads / kPieces;
       int row = threadIdx.x / kPieces;
       const int piece = threadIdx.x % kPieces * 16, end = from + piece / E::kBytes < d ? left : 0;
-      to += row * kPitch + piece, p += row * bytes + piece;
+      to += row * kPitch + piece, p += piece;
+      if (m.list) {
+#pragma unroll 1
+        for (int n = 0; n < N / kStep; n++) {
+          copyAsync16(to, p + (row < end ? list[row] * bytes : 0), row < end);
+          row += kStep, to += kStep * kPitch;
+        }
+        return;
+      }
+      p += row * bytes;
 #pragma unroll 1
       for (int n = 0; n < N / kStep; n++) {
         copyAsync16(to, p, row < end); // reads nothing beyond the rows
@@ -99,8 +110,10 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
     } else {
 #pragma unroll 1
       for (int t = threadIdx.x; t < N * kElements; t += kThreads) {
-        int row = t / kElements, e = t % kElements;
-        copyElement(to + row * kPitch + e * E::kBytes, p + row * bytes + e * E::kBytes, row < left && from + e < d);
+        const int row = t / kElements, e = t % kElements;
+        const bool live = row < left && from + e < d;
+        const long long at = m.list ? (live ? list[row] : 0) : row;
+        copyElement(to + row * kPitch + e * E::kBytes, p + at * bytes + e * E::kBytes, live);
       }
     }
   }
