@@ -213,13 +213,13 @@ func (w *scores) pack(lo, hi int64) {
 func (w *scores) panel(lo, at, count, c, rows int64) {
 	lanes := w.panelOf(count)
 	out := w.out
-	direct := w.score != nil && w.quantised == nil && count == lanes && w.scoreStride == lanes
+	direct := w.score != nil && count == lanes && w.scoreStride == lanes
 	if direct {
 		out = w.score[c*lanes+at:] // at is 0
 		raceWrite(unsafe.Pointer(&out[0]), 4*rows*lanes)
 	}
 	if w.quantised != nil {
-		w.quantised.score(w, at-lo, c, rows, lanes)
+		w.quantised.score(w, out, at-lo, c, rows, lanes)
 	} else {
 		w.dots(&Words[float32](w.panels)[(at-lo)*w.d], &w.centroid[c*w.d], int(w.d), int(rows), &out[0], int(lanes))
 	}

@@ -176,12 +176,11 @@ func (q *scoresInt8) packGroup(w *scores, lo, hi int64) {
 	copy(q.lane, q.queryScale[lo:hi])
 }
 
-// score sets w.out to the scores of a panel, whose first token is token of the group.
-func (q *scoresInt8) score(w *scores, token, c, rows, lanes int64) {
+// score sets out to the scores of a panel, whose first token is token of the group.
+func (q *scoresInt8) score(w *scores, out []float32, token, c, rows, lanes int64) {
 	panel := &Words[int32](w.panels)[token*int64(q.words+1)]
-	out := unsafe.Pointer(&w.out[0])
-	q.dots(panel, &q.rows[0], int(int8Pitch(w.d)), q.words, int(rows), (*int32)(out), int(lanes))
-	q.scale(&w.out[0], int(rows), int(lanes), &q.lane[token], &q.centroidScale[c])
+	q.dots(panel, &q.rows[0], int(int8Pitch(w.d)), q.words, int(rows), (*int32)(unsafe.Pointer(&out[0])), int(lanes))
+	q.scale(&out[0], int(rows), int(lanes), &q.lane[token], &q.centroidScale[c])
 }
 
 // exact is one score.

@@ -27,8 +27,8 @@ type encodeUnit struct {
 	requires []string
 	// bucket sets bucket[i] to the number of cut points, of 2^bits-1, below x[i]-c[i], and
 	// square[i] to the square of c[i]+weight[bucket[i]], for n components, a multiple of
-	// encodeGroup. Cut points ascend.
-	bucket [9]func(x, c, cutoff, weight *float32, n int, bucket *uint8, square *float32) // by bits
+	// encodeGroup. Cut points ascend; levels has them as encodeLevels lays them out.
+	bucket [9]func(x, c, levels, weight *float32, n int, bucket *uint8, square *float32) // by bits
 	// sum adds up n squares of each of encodeTogether tokens, stride elements apart, in
 	// ascending order.
 	sum func(square *float32, stride, n int, sums *float32)
@@ -60,20 +60,44 @@ func encodeUnits() []*encodeUnit {
 
 // encodeGeneric is the portable unit and the reference of the others.
 var encodeGeneric = encodeUnit{variant: "generic", sum: encodeSumGeneric,
-	bucket: [9]func(x, c, cutoff, weight *float32, n int, bucket *uint8, square *float32){
+	bucket: [9]func(x, c, levels, weight *float32, n int, bucket *uint8, square *float32){
 		1: encodeBucketGeneric(1), 2: encodeBucketGeneric(2), 4: encodeBucketGeneric(4), 8: encodeBucketGeneric(8)}}
 
-func encodeBucketGeneric(bits int) func(x, c, cutoff, weight *float32, n int, bucket *uint8, square *float32) {
-	return func(x, c, cutoff, weight *float32, n int, bucket *uint8, square *float32) {
+// encodeLevelAt is where level l of the search starts: up to 8 entries have a register.
+func encodeLevelAt(l int) int {
+	if l < 4 {
+		return 8 * l
+	}
+	return 1<<l + 16
+}
+
+// encodeLevelsMost is the entries of all levels of 8 bits.
+const encodeLevelsMost = 272
+
+// encodeLevels lays cut points out for a search from the middle: level l has the 2^l cut
+// points that split what the levels before have left, in order.
+func encodeLevels(levels, cutoff []float32, bits int) {
+	for l := range bits {
+		step := 1 << (bits - 1 - l)
+		for i := range 1 << l {
+			levels[encodeLevelAt(l)+i] = cutoff[(2*i+1)*step-1]
+		}
+	}
+}
+
+func encodeBucketGeneric(bits int) func(x, c, levels, weight *float32, n int, bucket *uint8, square *float32) {
+	return func(x, c, levels, weight *float32, n int, bucket *uint8, square *float32) {
 		xs, cs, squares, buckets := unsafe.Slice(x, n), unsafe.Slice(c, n), unsafe.Slice(square, n), unsafe.Slice(bucket, n)
-		cut, w := unsafe.Slice(cutoff, 1<<bits-1), unsafe.Slice(weight, 1<<bits)
+		cut, w := unsafe.Slice(levels, encodeLevelsMost), unsafe.Slice(weight, 1<<bits)
 		for i, v := range xs {
 			r := v - cs[i]
 			b := 0
-			for step := 1 << bits >> 1; step > 0; step >>= 1 { // cut points ascend, so the ones below are a prefix
-				if cut[b+step-1] < r {
-					b += step
+			for l := range bits {
+				below := 0
+				if cut[encodeLevelAt(l)+b] < r {
+					below = 1
 				}
+				b = 2*b + below
 			}
 			buckets[i] = uint8(b)
 			z := cs[i] + w[b]
@@ -102,14 +126,15 @@ func encodeRows(d int64) int64 {
 // of 4 KiB, so that tokens summed together do not share a cache set.
 func encodePitch(d int64) int64 { return roundUp(d, encodeGroup) + 16 }
 
-// encodeLayout is the byte offsets of a worker's memory: squares, buckets, and a padded
-// tail of a token and of a centroid.
-type encodeLayout struct{ bucket, tail, bytes int64 }
+// encodeLayout is the byte offsets of a worker's memory: squares, buckets, a padded tail of a
+// token and of a centroid, and levels.
+type encodeLayout struct{ bucket, tail, level, bytes int64 }
 
 func encodeLocal(d int64) (l encodeLayout) {
 	l.bucket = align64(4 * encodeTogether * encodePitch(d))
 	l.tail = l.bucket + align64(encodePitch(d))
-	l.bytes = l.tail + 2*4*encodeGroup
+	l.level = l.tail + 2*4*encodeGroup
+	l.bytes = l.level + 4*encodeLevelsMost
 	return l
 }
 
@@ -136,7 +161,7 @@ type encode struct {
 	bits             int
 	token, centroid  []float32
 	code             []int32
-	cutoff, weight   []float32
+	levels, weight   []float32
 	packed           []uint8
 	inv              []float32
 	pitch            int64
@@ -148,11 +173,13 @@ type encode struct {
 func newEncode(u *encodeUnit, t *Task, a *kernels.ResidualEncodeArgs) *encode {
 	w := &encode{encodeUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Centroid.Dims[0], row: a.Packed.Dims[1], bits: int(a.Bits),
 		token: Slice[float32](&a.Token), centroid: Slice[float32](&a.Centroid), code: Slice[int32](&a.Code),
-		cutoff: Slice[float32](&a.Cutoff), weight: Slice[float32](&a.Weight), packed: Slice[uint8](&a.Packed), inv: Slice[float32](&a.InvNorm)}
+		weight: Slice[float32](&a.Weight), packed: Slice[uint8](&a.Packed), inv: Slice[float32](&a.InvNorm)}
 	l := encodeLocal(w.d)
 	w.pitch = encodePitch(w.d)
 	w.square, w.buckets = Words[float32](t.Local[:l.bucket]), t.Local[l.bucket:l.tail]
-	tails := Words[float32](t.Local[l.tail:l.bytes])
+	tails := Words[float32](t.Local[l.tail:l.level])
+	w.levels = Words[float32](t.Local[l.level:l.bytes])
+	encodeLevels(w.levels, Slice[float32](&a.Cutoff), w.bits)
 	w.tail, w.tailCenter = tails[:encodeGroup], tails[encodeGroup:]
 	clear(w.square)
 	clear(tails)
@@ -195,12 +222,12 @@ func (w *encode) encode(x, c, square []float32) {
 	full := len(x) &^ (encodeGroup - 1)
 	bucket := w.bucket[w.bits]
 	if full > 0 {
-		bucket(&x[0], &c[0], &w.cutoff[0], &w.weight[0], full, &w.buckets[0], &square[0])
+		bucket(&x[0], &c[0], &w.levels[0], &w.weight[0], full, &w.buckets[0], &square[0])
 	}
 	if full < len(x) {
 		copy(w.tail, x[full:])
 		copy(w.tailCenter, c[full:])
-		bucket(&w.tail[0], &w.tailCenter[0], &w.cutoff[0], &w.weight[0], encodeGroup, &w.buckets[full], &square[full])
+		bucket(&w.tail[0], &w.tailCenter[0], &w.levels[0], &w.weight[0], encodeGroup, &w.buckets[full], &square[full])
 	}
 }
 

@@ -11,7 +11,11 @@ import (
 
 var _ = register("centroid_scores_int8", func(c *build.Context) {
 	for nv := 1; nv <= 4; nv++ {
-		(&int8Dots{vec: vec{Context: c}, nv: nv, tiles: []int{3, 2, 1}}).emit("")
+		tiles := []int{4, 2, 1}
+		if nv > 2 {
+			tiles = tiles[1:] // a vector of the panel, rows' words and products need registers too
+		}
+		(&int8Dots{vec: vec{Context: c}, nv: nv, tiles: tiles}).emit("")
 	}
 	for nv := 1; nv <= 2; nv++ {
 		(&int8Dots{vec: vec{Context: c, wide: true}, nv: nv, tiles: []int{8, 4, 2, 1}}).emit("")
@@ -158,28 +162,33 @@ func (g *int8Dots) step(acc regs, nd, s int) {
 			c := g.reg()
 			g.VPBROADCASTD(at(i), c)
 			for j := range q {
-				if g.bytes {
-					g.VPDPBUSD(q[j], c, acc[i*g.nv+j])
-					continue
-				}
-				p := g.reg()
-				g.VPMADDWD(q[j], c, p)
-				g.VPADDD(p, acc[i*g.nv+j], acc[i*g.nv+j])
+				g.multiply(q[j], c, acc[i*g.nv+j])
 			}
 		}
 		return
 	}
-	c := g.regs(nd)
+	c := g.regs(nd) // the rows' words do
 	for i := range c {
 		g.VPBROADCASTD(at(i), c[i])
 	}
 	for j := range g.nv {
+		q := g.reg()
+		g.VMOVUPS(panel(j), q)
 		for i := range c {
-			p := g.reg()
-			g.VPMADDWD(panel(j), c[i], p)
-			g.VPADDD(p, acc[i*g.nv+j], acc[i*g.nv+j])
+			g.multiply(q, c[i], acc[i*g.nv+j])
 		}
 	}
+}
+
+// multiply adds the products of a word.
+func (g *int8Dots) multiply(q, c, acc reg.VecVirtual) {
+	if g.bytes {
+		g.VPDPBUSD(q, c, acc)
+		return
+	}
+	p := g.reg()
+	g.VPMADDWD(q, c, p)
+	g.VPADDD(p, acc, acc)
 }
 
 // zero clears a register; on 512 bits VXORPS would need more than AVX-512F.
