@@ -87,7 +87,7 @@ func (a *area) claim(options, digest string, restart bool) error {
 		}
 		return a.write(stateFile, []byte(options), []byte(digest))
 	case err != nil:
-		return err
+		return fmt.Errorf("%w; a restart discards it", err)
 	case string(parts[0]) != options:
 		return fmt.Errorf("build: %s: other options: %w", a.dir, ErrUnfinished)
 	case string(parts[1]) != digest:

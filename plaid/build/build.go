@@ -86,7 +86,9 @@ func Build(ctx context.Context, dev backend.Device, dir string, c Collection, o 
 	if err != nil {
 		return nil, err
 	}
+	b.stats.Resumed = b.stats.Chunks
 	if !exists {
+		b.stats.Resumed = 0
 		err = b.run(ctx, &indexSink{b: b, dir: dir})
 	}
 	if err == nil {

@@ -20,9 +20,10 @@
 //
 // A collection is read from front to back, four times at most while its sample fits the
 // device, and is never held. The build takes four bytes a document, 28 a component and
-// centroid, a chunk, the held-out tokens (5 % of the sample and at most 50,000), and the
-// sample, which stays on the device; one that does not fit (Options.DeviceMemory) is read
-// again for each iteration of k-means instead.
+// centroid on host and device together, a chunk, the held-out tokens (5 % of the sample and
+// at most 50,000), and the sample, which stays on the device. A sample that does not fit
+// (Options.DeviceMemory) is read again for each iteration of k-means instead, which takes 12
+// bytes more a component and centroid.
 //
 // # Sizes
 //

@@ -47,6 +47,7 @@ func (b *builder) measure(ctx context.Context) (*Codec, error) {
 		at += part
 	}
 	b.stats.HeldOut = n
+	defer func() { b.heldOut, b.thinned = nil, nil }() // nothing reads the sample any more
 	return measured(b.o.Bits, b.d, b.centroids, b.heldOut, code)
 }
 
