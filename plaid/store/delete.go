@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"io"
-	"os"
 	"slices"
 	"sort"
 )
@@ -21,7 +21,7 @@ func (w *Writer) Delete(ids []int64) error {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return compare(ids[a], ids[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(ids[a], ids[b]) })
 	positions := make([]int64, len(ids))
 	for _, i := range order {
 		p, err := w.page.find(w.open[fileIDs], w.next.documents, ids[i])
@@ -46,16 +46,6 @@ func (w *Writer) Delete(ids []int64) error {
 	return nil
 }
 
-func compare(a, b int64) int {
-	if a < b {
-		return -1
-	}
-	if a > b {
-		return 1
-	}
-	return 0
-}
-
 // loadWords makes words hold a bit for each document.
 func (w *Writer) loadWords() error {
 	if w.words == nil && w.base != nil {
@@ -65,7 +55,7 @@ func (w *Writer) loadWords() error {
 			if err != nil {
 				return err
 			}
-			defer func(f *os.File) { _ = f.Close() }(f)
+			defer f.Close()
 			words := make([]int32, e.length/4)
 			if _, err := io.ReadFull(io.NewSectionReader(f, 0, e.length), asBytes(words)); err != nil {
 				return fail(path, err)

@@ -32,7 +32,8 @@ func FuzzManifest(f *testing.F) {
 
 // FuzzFiles opens an index in which the manifest, offsets and lists are as they come.
 func FuzzFiles(f *testing.F) {
-	dir := small(f)
+	dir := filepath.Join(memoryDir(f), "index")
+	restore(f, dir, contents(f, small(f)))
 	m, err := newest(dir)
 	require.NoError(f, err)
 	read := func(name string) []byte {
