@@ -27,6 +27,8 @@ func TestEqualsOracleEverywhere(t *testing.T) {
 	}
 	whole := Options{Bits: 4, Seed: 3, Iterations: 2}
 	normalized := Options{Bits: 1, Seed: 3, Normalize: true, ChunkTokens: 50}
+	long := clustered(1, 90, 14, 24)
+	long.Offsets = []int64{0, 40, 40, 390, 395, long.Offsets[90]}
 	type machine struct {
 		name string
 		dev  backend.Device
@@ -40,7 +42,7 @@ func TestEqualsOracleEverywhere(t *testing.T) {
 		name string
 		docs *Arrays
 		o    Options
-	}{{"sampled", docs, small}, {"whole", docs, whole}, {"scaled", scaled, whole}, {"normalized", scaled, normalized}} {
+	}{{"sampled", docs, small}, {"whole", docs, whole}, {"scaled", scaled, whole}, {"normalized", scaled, normalized}, {"long documents", long, Options{ChunkTokens: 64, Centroids: 30}}} {
 		want := oracle(t, c.docs, c.o)
 		for _, m := range machines {
 			for _, memory := range []int64{0, 1} {
