@@ -45,14 +45,15 @@ const (
 	// approxBefore and approxSpare are lanes before and beyond a query's tokens: a vector may
 	// stand out on either side.
 	approxBefore = 16
-	approxSpare  = 32
+	approxSpare  = 64
 	// approxMost is the vectors of running maxima that stay in registers.
 	approxMost = 4
 )
 
 // approxUnit is the arithmetic of one level.
 type approxUnit struct {
-	width int64 // lanes of a vector
+	width  int64       // lanes of a vector
+	narrow *approxUnit // for rows of fewer columns than a vector; nil: portable
 	// max raises best[j] to the largest of column j over rows codes[:n] of scores, which are
 	// stride bytes apart; NaN if one of them or best[j] is. By vectors of columns, from 1: they
 	// follow one another but for the last, which is last bytes from the first, in best too.
@@ -86,6 +87,9 @@ func openApprox(u *approxUnit, a *kernels.PlaidApproxArgs, c *backend.Call) appr
 			candidate: Slice[int32](&a.Candidate), count: Slice[int64](&a.Count),
 			operands: listingOperands{query: 1, code: 2, doc: 3, candidate: 4, shift: 8},
 		},
+	}
+	for m.unit != nil && m.tq < m.unit.width {
+		m.unit = m.unit.narrow
 	}
 	m.kw = ceilDiv(m.k, 32)
 	m.block = listingBlock(m.tq, m.nq, m.td, m.nd, m.c, 8)
@@ -159,7 +163,7 @@ func (m *approx) rows(t *Task, q, u, hi int64) ([]int32, int64) {
 // max raises best by rows of scores.
 func (m *approx) max(codes []int32, best []float32) {
 	n := m.to - m.from
-	if m.unit == nil || m.tq < m.unit.width {
+	if m.unit == nil {
 		for _, c := range codes {
 			for j, x := range m.scores[int64(c)*m.pitch+m.from:][:n] {
 				if x > best[j] || x != x {

@@ -1,4 +1,6 @@
+//go:build noasm || (!amd64 && !arm64)
+
 package simd
 
-// approxUnits are the levels' arithmetic by variant; none in this build.
+// approxUnits: this build has no assembly.
 var approxUnits map[string]*approxUnit

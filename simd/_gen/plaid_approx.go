@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+var _ = register("plaid_approx", func(c *build.Context) {
+	for nv := 1; nv <= 4; nv++ {
+		approxMax(c, nv, 32)
+	}
+	for nv := 1; nv <= 4; nv++ {
+		approxMax(c, nv, 64)
+	}
+})
+
+// approxAhead is how many rows ahead are asked for: their addresses are known early, and
+// tables of scores are larger than a first-level cache.
+const approxAhead = 8
+
+// approxMax emits the maximum over rows of scores that codes name, two rows at a time.
+func approxMax(c *build.Context, nv, width int) {
+	level, vector := "AVX2", c.YMM
+	if width == 64 {
+		level, vector = "AVX512", c.ZMM
+	}
+	name := fmt.Sprintf("approxMaxx%d%s", nv, level)
+	begin(c, name, "func(scores *float32, stride, last int, codes *int32, n int, best *float32)",
+		fmt.Sprintf("%s raises best[j], for %d columns, to the largest of column j over n rows, codes, of scores, or makes", name, nv*width/4),
+		"it NaN. Rows are stride bytes apart; the last vector's columns are last bytes from the first, in best too.",
+		"Reference: max of approx.")
+	scores, stride, last := load(c, "scores"), load(c, "stride"), load(c, "last")
+	codes, n, best := load(c, "codes"), load(c, "n"), load(c, "best")
+	m, nan, mask := make([]reg.VecVirtual, nv), make([]reg.VecVirtual, nv), make([]reg.Register, nv)
+	at := func(base reg.Register, j int) Mem {
+		if j > 0 && j == nv-1 || nv == 1 {
+			return Mem{Base: base, Index: last, Scale: 1}
+		}
+		return Mem{Base: base, Disp: j * width}
+	}
+	for j := range m {
+		m[j] = vector()
+		c.VMOVUPS(at(best, j), m[j])
+		if width == 64 {
+			mask[j] = c.K()
+			c.KXORW(mask[j], mask[j], mask[j])
+		} else {
+			nan[j] = c.YMM()
+			c.VXORPS(nan[j], nan[j], nan[j])
+		}
+	}
+	x, y, k := vector(), vector(), c.K()
+	var row [2]reg.GPVirtual
+	row[0], row[1] = c.GP64(), c.GP64()
+	ahead := c.GP64()
+	address := func(code Mem, to reg.GPVirtual) {
+		c.MOVL(code, to.As32())
+		c.IMULQ(stride, to)
+		c.ADDQ(scores, to)
+	}
+	fold := func(a, b reg.VecVirtual, j int) {
+		if width == 64 {
+			c.VCMPPS(U8(unordered), a, b, k)
+			c.KORW(k, mask[j], mask[j])
+			c.VMAXPS(a, b, a)
+			c.VMAXPS(m[j], a, m[j])
+			return
+		}
+		s := c.YMM()
+		c.VCMPPS(U8(unordered), a, b, s)
+		c.VORPS(s, nan[j], nan[j])
+		c.VMAXPS(a, b, a)
+		c.VMAXPS(m[j], a, m[j]) // the running maximum where either is NaN
+	}
+	c.SUBQ(U32(2), n)
+	c.JLT(LabelRef("last"))
+	c.Label("pass")
+	c.CMPQ(n, U32(approxAhead))
+	c.JLT(LabelRef("near"))
+	for i := 0; i < 2; i++ {
+		address(Mem{Base: codes, Disp: 4 * (approxAhead + i)}, ahead)
+		for line := 0; line < nv*width; line += 64 {
+			c.PREFETCHT0(Mem{Base: ahead, Disp: line})
+		}
+		c.PREFETCHT0(Mem{Base: ahead, Index: last, Scale: 1, Disp: width - 1})
+	}
+	c.Label("near")
+	for i, r := range row {
+		address(Mem{Base: codes, Disp: 4 * i}, r)
+	}
+	for j := range m {
+		c.VMOVUPS(at(row[0], j), x)
+		c.VMOVUPS(at(row[1], j), y)
+		fold(x, y, j)
+	}
+	c.ADDQ(U32(8), codes)
+	c.SUBQ(U32(2), n)
+	c.JGE(LabelRef("pass"))
+	c.Label("last")
+	c.ADDQ(U32(1), n)
+	c.JLT(LabelRef("done"))
+	address(Mem{Base: codes}, row[0])
+	for j := range m {
+		c.VMOVUPS(at(row[0], j), x)
+		c.VMOVAPS(x, y)
+		fold(x, y, j)
+	}
+	c.Label("done")
+	if width == 64 {
+		c.VPTERNLOGD(U8(0xff), x, x, x)
+	}
+	for j := range m {
+		if width == 64 {
+			c.VBLENDMPS(x, m[j], mask[j], m[j])
+		} else {
+			c.VORPS(nan[j], m[j], m[j]) // all bits set is a NaN
+		}
+	}
+	for j := range m {
+		c.VMOVUPS(m[j], at(best, j))
+	}
+	c.VZEROUPPER()
+	c.RET()
+}
