@@ -26,7 +26,8 @@ type kmeansUnit struct {
 	requires []string
 	// add adds to sum[i], for kmeansBlock components i, the values token[index[j]*stride+i]·scale
 	// of count tokens, each rounded half to even. It is false, and sum as it was, where a
-	// magnitude is not below limit, a bound below which every level converts.
+	// magnitude is not below limit, a bound below which every level converts. It may read 64
+	// bytes beyond the index, for what comes next.
 	add func(token *float32, index *int32, count, stride int, scale float64, limit float32, sum *int64) bool
 }
 

@@ -3,7 +3,7 @@
 //go:build !noasm
 
 // func kmeansAddAVX2(token *float32, index *int32, count int, stride int, scale float64, limit float32, sum *int64) bool
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·kmeansAddAVX2(SB), $0-57
 	MOVQ         token+0(FP), AX
 	MOVQ         index+8(FP), CX
@@ -29,8 +29,11 @@ TEXT ·kmeansAddAVX2(SB), $0-57
 
 loop:
 	MOVLQSX     (CX), DI
+	MOVLQSX     64(CX), R8
 	ADDQ        $0x00000004, CX
+	IMULQ       BX, R8
 	IMULQ       BX, DI
+	PREFETCHT0  (AX)(R8*1)
 	ADDQ        AX, DI
 	VPAND       (DI), Y3, Y9
 	VCMPPS      $0x15, Y1, Y9, Y9
@@ -80,7 +83,7 @@ out:
 	RET
 
 // func kmeansAddAVX512(token *float32, index *int32, count int, stride int, scale float64, limit float32, sum *int64) bool
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·kmeansAddAVX512(SB), $0-57
 	MOVQ         token+0(FP), AX
 	MOVQ         index+8(FP), CX
@@ -104,8 +107,11 @@ TEXT ·kmeansAddAVX512(SB), $0-57
 
 loop:
 	MOVLQSX     (CX), DI
+	MOVLQSX     64(CX), R8
 	ADDQ        $0x00000004, CX
+	IMULQ       BX, R8
 	IMULQ       BX, DI
+	PREFETCHT0  (AX)(R8*1)
 	ADDQ        AX, DI
 	VPANDD      (DI), Z3, Z6
 	VCMPPS      $0x15, Z1, Z6, K2

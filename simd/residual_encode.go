@@ -3,6 +3,7 @@ package simd
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -232,36 +233,65 @@ func (w *encode) encode(x, c, square []float32) {
 }
 
 // encodePack packs buckets as package codec does: bits leave a bucket least significant
-// first and enter a byte from its high end. Eight buckets go at once; there are as many as
-// whole groups have.
-func encodePack(out, buckets []uint8, bits int) {
-	for i := 0; i < len(out); i += bits {
-		x := binary.LittleEndian.Uint64(buckets[i/bits*8:])
-		switch bits {
-		case 1: // bucket j is bit 8j and goes to bit 7-j: the product adds up the shifts
-			out[i] = uint8(x * 0x8040201008040201 >> 56)
-		case 2:
-			x = x>>1&0x0101010101010101 | x<<1&0x0202020202020202
-			x = x<<2&0x000c000c000c000c | x>>8&0x0003000300030003 // pairs of a byte
-			x = x<<4&0x000000f0000000f0 | x>>16&0x0000000f0000000f
-			put(out[i:], x&0xff|x>>24&0xff00, 2)
-		case 4:
-			x = x>>3&0x0101010101010101 | x>>1&0x0202020202020202 | x<<1&0x0404040404040404 | x<<3&0x0808080808080808
-			x = x<<4&0x00f000f000f000f0 | x>>8&0x000f000f000f000f
-			x = (x | x>>8) & 0x0000ffff0000ffff
-			put(out[i:], x&0xffff|x>>16&0xffff0000, 4)
-		case 8:
-			x = x>>4&0x0f0f0f0f0f0f0f0f | x<<4&0xf0f0f0f0f0f0f0f0
-			x = x>>2&0x3333333333333333 | x<<2&0xcccccccccccccccc
-			x = x>>1&0x5555555555555555 | x<<1&0xaaaaaaaaaaaaaaaa
-			put(out[i:], x, 8)
+// first and enter a byte from its high end. Eight buckets make width bytes; there are as many
+// buckets as whole groups have.
+func encodePack(out, buckets []uint8, width int) {
+	full := len(out) / width * width
+	switch width {
+	case 1:
+		for i := range out[:full] {
+			out[i] = uint8(packed1(binary.LittleEndian.Uint64(buckets[i*8:])))
 		}
+	case 2:
+		for i := 0; i < full; i += 2 {
+			binary.LittleEndian.PutUint16(out[i:], uint16(packed2(binary.LittleEndian.Uint64(buckets[i*4:]))))
+		}
+	case 4:
+		for i := 0; i < full; i += 4 {
+			binary.LittleEndian.PutUint32(out[i:], uint32(packed4(binary.LittleEndian.Uint64(buckets[i*2:]))))
+		}
+	case 8:
+		for i := 0; i < full; i += 8 {
+			binary.LittleEndian.PutUint64(out[i:], packed8(binary.LittleEndian.Uint64(buckets[i:])))
+		}
+	}
+	if full == len(out) {
+		return
+	}
+	rest := binary.LittleEndian.Uint64(buckets[full*8/width:]) // not for width 1
+	switch width {
+	case 2:
+		rest = packed2(rest)
+	case 4:
+		rest = packed4(rest)
+	case 8:
+		rest = packed8(rest)
+	}
+	for i := full; i < len(out); i++ {
+		out[i] = uint8(rest)
+		rest >>= 8
 	}
 }
 
-// put stores the low n bytes of x, or as many as there is room for.
-func put(out []uint8, x uint64, n int) {
-	for j := range min(n, len(out)) {
-		out[j] = uint8(x >> (8 * j))
-	}
+// packed1 moves bit 8j to bit 7-j: the product adds up the shifts.
+func packed1(x uint64) uint64 { return x * 0x8040201008040201 >> 56 }
+
+// packed2 reverses pairs of bits and gathers them four to a byte.
+func packed2(x uint64) uint64 {
+	x = x>>1&0x0101010101010101 | x<<1&0x0202020202020202
+	x = x<<2&0x000c000c000c000c | x>>8&0x0003000300030003
+	x = x<<4&0x000000f0000000f0 | x>>16&0x0000000f0000000f
+	return x&0xff | x>>24&0xff00
 }
+
+// packed4 reverses groups of four bits and gathers them two to a byte.
+func packed4(x uint64) uint64 {
+	x = x>>1&0x0505050505050505 | x<<1&0x0a0a0a0a0a0a0a0a
+	x = x>>2&0x0303030303030303 | x<<2&0x0c0c0c0c0c0c0c0c
+	x = x<<4&0x00f000f000f000f0 | x>>8&0x000f000f000f000f
+	x = (x | x>>8) & 0x0000ffff0000ffff
+	return x&0xffff | x>>16&0xffff0000
+}
+
+// packed8 reverses bytes.
+func packed8(x uint64) uint64 { return bits.ReverseBytes64(bits.Reverse64(x)) }

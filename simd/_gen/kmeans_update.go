@@ -8,6 +8,10 @@ import (
 
 var _ = register("kmeans_update", func(c *build.Context) { each(c, kmeansAdd) })
 
+// kmeansAhead is how many tokens further on the list a line is asked for: they stand anywhere
+// in memory. A list must be readable as far behind its end.
+const kmeansAhead = 16
+
 // kmeansBlock components are added up in registers.
 const kmeansBlock = 16
 
@@ -43,8 +47,12 @@ func kmeansAdd(v vec) {
 	v.loop("", n, func() {
 		row := v.GP64()
 		v.MOVLQSX(Mem{Base: index}, row)
+		ahead := v.GP64()
+		v.MOVLQSX(Mem{Base: index, Disp: 4 * kmeansAhead}, ahead)
 		v.ADDQ(U32(4), index)
+		v.IMULQ(stride, ahead)
 		v.IMULQ(stride, row)
+		v.PREFETCHT0(Mem{Base: token, Index: ahead, Scale: 1})
 		v.ADDQ(token, row)
 		for i := range per {
 			x := v.reg()
