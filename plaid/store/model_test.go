@@ -178,13 +178,7 @@ func TestConcurrentReaders(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		b := sampleBlock(g, m.codec, 1+random.Int64N(4), 0, random.Int64N(3))
-		ids := someIDs(random, m.next.Documents)
-		require.NoError(t, w.Append(b))
-		require.NoError(t, w.Delete(append(ids, m.next.Documents[0].ID)))
-		m.append(t, b)
-		m.delete(append(ids, m.next.Documents[0].ID))
-		m.commit()
+		addAndDelete(t, w, m, random)
 		published.Store(g, m.committed)
 		got, err := w.Commit()
 		require.NoError(t, err)
@@ -200,6 +194,17 @@ func TestConcurrentReaders(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
 	require.Empty(t, report.Leftovers)
+}
+
+// addAndDelete changes writer and model alike.
+func addAndDelete(t testing.TB, w *Writer, m *model, random *rand.Rand) {
+	b := sampleBlock(random.Uint64(), m.codec, 1+random.Int64N(4), 0, random.Int64N(3))
+	ids := append(someIDs(random, m.next.Documents), m.next.Documents[0].ID)
+	require.NoError(t, w.Append(b))
+	require.NoError(t, w.Delete(ids))
+	m.append(t, b)
+	m.delete(ids)
+	m.commit()
 }
 
 // readOne opens the newest generation and compares all of it.
