@@ -73,10 +73,7 @@ func (ix *Index) timeScreen(screen Screen, tokens int64) (best time.Duration, er
 	}
 	for range 3 { // the first one prepares
 		start := time.Now()
-		if err := s.scan(); err != nil {
-			return 0, err
-		}
-		if err := s.rank(); err != nil {
+		if err := s.enqueue(); err != nil {
 			return 0, err
 		}
 		if err := s.stream.Sync(); err != nil {

@@ -29,6 +29,7 @@ type Searcher struct {
 	v      views          // of the current sequence
 	gen    int            // counts allocations: what was prepared before is stale
 	steps  steps
+	graphs map[graphKey]backend.Graph // nil: launched once, so that everything is prepared
 
 	listing backend.Buffer // documents of scans, a row a query
 	listed  listed
@@ -261,7 +262,7 @@ func (s *Searcher) Close() error {
 		return errClosed("searcher")
 	}
 	s.closed = true
-	errs := []error{s.steps.close()}
+	errs := []error{s.forget(), s.steps.close()}
 	for _, b := range []backend.Buffer{s.work, s.listing} {
 		if b != nil {
 			errs = append(errs, b.Free())

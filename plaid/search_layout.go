@@ -50,11 +50,12 @@ type views struct {
 	query, half, small, unit backend.View
 	upload                   int64 // bytes from 0 on
 
-	score, cellScore, live, allowed, floor backend.View
-	candidate, approx                      backend.View
-	firstPos, firstVal, firstDoc, second   backend.View
-	keepPos, keepVal, keepDoc, screen      backend.View
-	lastPos, exactScore                    backend.View
+	score, cellScore, live, allowed      backend.View
+	floor, floorPos                      backend.View
+	candidate, approx                    backend.View
+	firstPos, firstVal, firstDoc, second backend.View
+	keepPos, keepVal, keepDoc, screen    backend.View
+	lastPos, exactScore                  backend.View
 
 	download, size          int64 // bytes from download to size
 	count                   backend.View
@@ -92,7 +93,8 @@ func (s *Searcher) layout(sh shape) (v views) {
 	v.upload = l.at
 
 	v.score = l.place(backend.F32, k, sh.tq)
-	v.cellScore, v.floor = l.place(backend.F32, sh.tq, sh.probe), l.place(backend.F32, sh.tq)
+	v.cellScore = l.place(backend.F32, sh.tq, sh.probe)
+	v.floor, v.floorPos = l.place(backend.F32, sh.tq), l.place(backend.I32, sh.tq)
 	v.live = l.place(backend.I32, sh.nq, (k+31)/32)
 	v.allowed = l.place(backend.I32, int64(len(ix.words)))
 	v.candidate, v.approx = l.place(backend.I32, sh.nq, sh.cand), l.place(backend.F32, sh.nq, sh.cand)

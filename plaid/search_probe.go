@@ -3,14 +3,13 @@ package plaid
 import (
 	"slices"
 
-	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/kernels"
 )
 
 // reach probes cells and selects, by centroid scores, the documents to rank.
 func (s *Searcher) reach() error {
-	r, v, st := &s.run, &s.v, &s.steps
+	r, st := &s.run, &s.steps
 	if err := launch(s, &st.centroids, kernels.CentroidScores, fillCentroids, "centroids"); err != nil {
 		return err
 	}
@@ -28,7 +27,7 @@ func (s *Searcher) reach() error {
 		}
 	}
 	if r.p.floor {
-		if err := s.floors(); err != nil {
+		if err := launch(s, &st.floors, kernels.TopK, fillFloors, "approximate"); err != nil {
 			return err
 		}
 	}
@@ -39,20 +38,16 @@ func (s *Searcher) reach() error {
 	if err := launch(s, approx, kernels.PlaidApprox, fill, "approximate"); err != nil {
 		return err
 	}
-	kept := &v.keepDoc
-	if r.screen == ScreenNone {
-		kept = &v.lastDoc // what is scored is what comes down
-	}
 	if r.sh.first == 0 {
 		if err := launch(s, &st.topAll, kernels.TopK, fillTopAll, "approximate"); err != nil {
 			return err
 		}
-		return s.take(&v.keepPos, v.candidate, kept)
+		return launch(s, &st.takeAll, kernels.Take, fillTakeAll, "approximate")
 	}
 	if err := launch(s, &st.topFirst, kernels.TopK, fillTopFirst, "approximate"); err != nil {
 		return err
 	}
-	if err := s.take(&v.firstPos, v.candidate, &v.firstDoc); err != nil {
+	if err := launch(s, &st.takeFirst, kernels.Take, fillTakeFirst, "approximate"); err != nil {
 		return err
 	}
 	if err := launch(s, &st.second, kernels.PlaidApprox, fillSecond, "second round"); err != nil {
@@ -61,31 +56,7 @@ func (s *Searcher) reach() error {
 	if err := launch(s, &st.topKeep, kernels.TopK, fillTopKeep, "second round"); err != nil {
 		return err
 	}
-	return s.take(&v.keepPos, v.firstDoc, kept)
-}
-
-// take turns positions in rows of documents into documents: to[i,j] = from[i, pos[i,j]],
-// −1 for a position that is none.
-func (s *Searcher) take(pos *backend.View, from backend.View, to *backend.View) error {
-	nq, n, width := pos.Dims[0], pos.Dims[1], from.Dims[1]
-	at := s.scratch(nq*n + width)
-	at, row := at[:nq*n], at[nq*n:]
-	if err := s.stream.Download(raw(at), pos.Buf, pos.Off); err != nil {
-		return err
-	}
-	for i := range nq {
-		at := at[i*n : (i+1)*n]
-		row := row[:max(slices.Max(at)+1, 0)]
-		if err := s.stream.Download(raw(row), from.Buf, from.Off+i*width*4); err != nil {
-			return err
-		}
-		for j, p := range at {
-			if p >= 0 {
-				at[j] = row[p]
-			}
-		}
-	}
-	return s.stream.Upload(to.Buf, to.Off, raw(at))
+	return launch(s, &st.takeKeep, kernels.Take, fillTakeKeep, "second round")
 }
 
 // scratch is room for integers, reused.
@@ -104,23 +75,6 @@ func (s *Searcher) scores() ([]float32, error) {
 	}
 	x := s.floats[:v.Elements()]
 	return x, s.stream.Download(raw(x), v.Buf, v.Off)
-}
-
-// floors takes the score of each token's last probed cell: no cell that was not probed
-// scores higher.
-func (s *Searcher) floors() error {
-	v, tq, p := &s.v, s.run.sh.tq, s.run.sh.probe
-	if int64(len(s.floats)) < tq*p+tq {
-		s.floats = make([]float32, tq*p+tq)
-	}
-	all, last := s.floats[:tq*p], s.floats[tq*p:tq*p+tq]
-	if err := s.stream.Download(raw(all), v.cellScore.Buf, v.cellScore.Off); err != nil {
-		return err
-	}
-	for t := range tq {
-		last[t] = all[(t+1)*p-1]
-	}
-	return s.stream.Upload(v.floor.Buf, v.floor.Off, raw(last))
 }
 
 // eligibleCells chooses again among the cells in which an allowed document has a token, as

@@ -48,16 +48,7 @@ func (s *Searcher) sequence(ctx context.Context, c *call, group []int) error {
 		if err := s.start(last); err != nil {
 			return err
 		}
-		var err error
-		if r.p.method == MethodProbe {
-			err = s.reach()
-		} else {
-			err = s.scan()
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.rank(); err != nil {
+		if err := s.launches(); err != nil {
 			return err
 		}
 		proven, err := s.collect()
@@ -104,10 +95,10 @@ func (s *Searcher) start(last int64) error {
 func (s *Searcher) reserve(sh shape) error {
 	if !s.have.covers(sh) || s.work == nil {
 		have := s.have.grown(sh, s.ix)
-		if err := s.release(&s.work); err != nil {
+		if err := s.renew(&s.work); err != nil {
 			return err
 		}
-		s.have, s.gen = shape{}, s.gen+1
+		s.have = shape{}
 		var err error
 		if s.work, err = s.ix.dev.Alloc(s.layout(have).size); err != nil {
 			return err
@@ -118,10 +109,10 @@ func (s *Searcher) reserve(sh shape) error {
 		s.out = make([]int64, (s.most.size-s.most.download)/8)
 	}
 	if rows := s.have.nq * max(s.have.list, s.have.last) * 4; s.run.p.method != MethodProbe && (s.listing == nil || s.listing.Len() < rows) {
-		if err := s.release(&s.listing); err != nil {
+		if err := s.renew(&s.listing); err != nil {
 			return err
 		}
-		s.gen, s.listed = s.gen+1, listed{}
+		s.listed = listed{}
 		var err error
 		if s.listing, err = s.ix.dev.Alloc(rows); err != nil {
 			return err
@@ -131,13 +122,17 @@ func (s *Searcher) reserve(sh shape) error {
 	return nil
 }
 
-func (s *Searcher) release(b *backend.Buffer) error {
+// renew frees a buffer that is too small, if there is one, with what was recorded and
+// prepared for it.
+func (s *Searcher) renew(b *backend.Buffer) error {
+	s.gen++
+	err := s.forget()
 	if *b == nil {
-		return nil
+		return err
 	}
 	old := *b
 	*b = nil
-	return errors.Join(s.stream.Sync(), old.Free())
+	return errors.Join(err, s.stream.Sync(), old.Free())
 }
 
 // part is a view's elements in the host side of the block that starts at base.
@@ -180,6 +175,9 @@ func (s *Searcher) uploadQueries() error {
 	if err := s.stream.Upload(s.work, 0, raw(s.in[:v.upload/8])); err != nil {
 		return err
 	}
+	if err := s.uploadListing(); err != nil {
+		return err
+	}
 	if s.sel.all || r.p.method != MethodProbe {
 		return s.mark("upload")
 	}
@@ -189,13 +187,26 @@ func (s *Searcher) uploadQueries() error {
 	return s.mark("upload")
 }
 
-// scan lists every allowed document for every query.
-func (s *Searcher) scan() error {
+// enqueue launches the stages.
+func (s *Searcher) enqueue() error {
+	var err error
+	switch {
+	case s.run.p.method == MethodProbe:
+		err = s.reach()
+	case s.run.screen == ScreenInt8:
+		err = launch(s, &s.steps.centroids, kernels.CentroidScores, fillCentroids, "centroids")
+	}
+	if err != nil {
+		return err
+	}
+	return s.rank()
+}
+
+// uploadListing lists every allowed document for every query of a scan.
+func (s *Searcher) uploadListing() error {
 	r := &s.run
-	if r.screen == ScreenInt8 {
-		if err := launch(s, &s.steps.centroids, kernels.CentroidScores, fillCentroids, "centroids"); err != nil {
-			return err
-		}
+	if r.p.method != MethodScan {
+		return nil
 	}
 	if s.listed.all && s.sel.all && s.listed.rows >= r.sh.nq {
 		return nil
@@ -228,7 +239,7 @@ func (s *Searcher) rank() error {
 		if err := launch(s, &s.steps.topScreened, kernels.TopK, fillTopScreened, "screen"); err != nil {
 			return err
 		}
-		if err := s.take(&s.v.lastPos, s.list(&s.v, s.v.screen), &s.v.lastDoc); err != nil {
+		if err := launch(s, &s.steps.takeScreened, kernels.Take, fillTakeScreened, "screen"); err != nil {
 			return err
 		}
 	}

@@ -17,18 +17,20 @@ type step[A any] struct {
 
 // steps are the launches that a searcher knows.
 type steps struct {
-	centroids                              step[kernels.CentroidScoresArgs]
-	candidates                             step[kernels.PlaidCandidatesArgs]
-	approx, pruned, second, bound          step[kernels.PlaidApproxArgs]
-	topFirst, topKeep, topAll, topScreened step[kernels.TopKArgs]
-	half                                   step[kernels.ResidualMaxSimArgs]
-	small                                  step[kernels.ResidualMaxSimInt8Args]
-	exact                                  step[kernels.ResidualMaxSimArgs]
+	centroids                                      step[kernels.CentroidScoresArgs]
+	candidates                                     step[kernels.PlaidCandidatesArgs]
+	approx, pruned, second, bound                  step[kernels.PlaidApproxArgs]
+	topFirst, topKeep, topAll, topScreened, floors step[kernels.TopKArgs]
+	takeFirst, takeKeep, takeAll, takeScreened     step[kernels.TakeArgs]
+	half                                           step[kernels.ResidualMaxSimArgs]
+	small                                          step[kernels.ResidualMaxSimInt8Args]
+	exact                                          step[kernels.ResidualMaxSimArgs]
 }
 
 func (t *steps) close() error {
 	return errors.Join(t.centroids.close(), t.candidates.close(), t.approx.close(), t.pruned.close(), t.second.close(), t.bound.close(),
-		t.topFirst.close(), t.topKeep.close(), t.topAll.close(), t.topScreened.close(), t.half.close(), t.small.close(), t.exact.close())
+		t.topFirst.close(), t.topKeep.close(), t.topAll.close(), t.topScreened.close(), t.floors.close(),
+		t.takeFirst.close(), t.takeKeep.close(), t.takeAll.close(), t.takeScreened.close(), t.half.close(), t.small.close(), t.exact.close())
 }
 
 func (t *step[A]) close() error {
@@ -126,6 +128,46 @@ func fillTopAll(s *Searcher, v *views, a *kernels.TopKArgs) {
 
 func fillTopScreened(s *Searcher, v *views, a *kernels.TopKArgs) {
 	*a = topArgs(v.screen, backend.View{}, v.lastVal, v.lastPos)
+}
+
+// fillFloors copies the score of each token's last probed cell: no cell that was not probed
+// scores higher.
+func fillFloors(s *Searcher, v *views, a *kernels.TopKArgs) {
+	tq, p := v.cellScore.Dims[0], v.cellScore.Dims[1]
+	last := backend.NewView(v.cellScore.Buf, v.cellScore.Off+(p-1)*4, backend.F32, tq, 1)
+	last.Stride = p
+	column := func(x backend.View) backend.View { return backend.NewView(x.Buf, x.Off, x.DType, tq, 1) }
+	*a = kernels.TopKArgs{Score: last, Value: column(v.floor), Index: column(v.floorPos)}
+}
+
+// takeArgs turns positions into documents. What is scored exactly is what comes down.
+func takeArgs(from, pos, to backend.View) kernels.TakeArgs {
+	to = backend.NewView(to.Buf, to.Off, to.DType, pos.Dims[0], pos.Dims[1])
+	return kernels.TakeArgs{Value: from, Index: pos, Out: to}
+}
+
+// kept is where the documents to rank go: without a screen they are what comes down.
+func (s *Searcher) kept(v *views) backend.View {
+	if s.run.screen == ScreenNone {
+		return v.lastDoc
+	}
+	return v.keepDoc
+}
+
+func fillTakeFirst(_ *Searcher, v *views, a *kernels.TakeArgs) {
+	*a = takeArgs(v.candidate, v.firstPos, v.firstDoc)
+}
+
+func fillTakeKeep(s *Searcher, v *views, a *kernels.TakeArgs) {
+	*a = takeArgs(v.firstDoc, v.keepPos, s.kept(v))
+}
+
+func fillTakeAll(s *Searcher, v *views, a *kernels.TakeArgs) {
+	*a = takeArgs(v.candidate, v.keepPos, s.kept(v))
+}
+
+func fillTakeScreened(s *Searcher, v *views, a *kernels.TakeArgs) {
+	*a = takeArgs(s.list(v, v.screen), v.lastPos, v.lastDoc)
 }
 
 func fillHalf(s *Searcher, v *views, a *kernels.ResidualMaxSimArgs) {

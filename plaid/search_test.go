@@ -12,7 +12,6 @@ import (
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/host"
-	"github.com/likbench/likbench/backend/kernel"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/format"
 	"github.com/likbench/likbench/simd"
@@ -337,8 +336,7 @@ func TestSearchersShareAnIndex(t *testing.T) {
 	docs := collection(81, 16, lengths(9, 200, 12)...)
 	queries := collection(82, 16, 4, 9, 1, 6, 12, 3, 8, 2)
 	src := built(t, docs, 40, 2)
-	fallback := &kernel.Fallback{}
-	ix := load(t, simd.New(), src, plaid.LoadOptions{Fallback: fallback})
+	ix := load(t, simd.New(), src, plaid.LoadOptions{})
 	want := map[string][][]plaid.Hit{}
 	for name, o := range ways {
 		hits, _, err := searcher(t, ix).SearchBatch(context.Background(), queries, 10, o)
