@@ -22,10 +22,22 @@ func raw[T float32 | int32 | uint32 | int64 | int8 | uint16](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(t)))
 }
 
+// alloc waits for a searcher elsewhere that records a graph: devices refuse memory
+// meanwhile, for the microseconds that it takes.
+func alloc(dev backend.Device, n int64) (backend.Buffer, error) {
+	for {
+		b, err := dev.Alloc(n)
+		if !errors.Is(err, backend.ErrCapturing) {
+			return b, err
+		}
+		runtime.Gosched()
+	}
+}
+
 // hold allocates a view that lives as long as the index.
 func (ix *Index) hold(t backend.DType, dims ...int64) (backend.View, error) {
 	v := backend.NewView(nil, 0, t, dims...)
-	b, err := ix.dev.Alloc(v.Bytes())
+	b, err := alloc(ix.dev, v.Bytes())
 	if err != nil {
 		return v, err
 	}

@@ -100,7 +100,7 @@ func (s *Searcher) reserve(sh shape) error {
 		}
 		s.have = shape{}
 		var err error
-		if s.work, err = s.ix.dev.Alloc(s.layout(have).size); err != nil {
+		if s.work, err = alloc(s.ix.dev, s.layout(have).size); err != nil {
 			return err
 		}
 		s.have = have
@@ -114,7 +114,7 @@ func (s *Searcher) reserve(sh shape) error {
 		}
 		s.listed = listed{}
 		var err error
-		if s.listing, err = s.ix.dev.Alloc(rows); err != nil {
+		if s.listing, err = alloc(s.ix.dev, rows); err != nil {
 			return err
 		}
 	}
