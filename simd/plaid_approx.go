@@ -59,6 +59,9 @@ type approxUnit struct {
 	// follow one another but for the last, which is last bytes from the first, in best too.
 	// n is at least 1.
 	max [approxMost + 1]func(scores *float32, stride, last int, codes *int32, n int, best *float32)
+	// live copies those of n codes whose bit in live is set to list, which has room for n, and
+	// returns their number; n ≥ 1. nil: portable.
+	live func(codes *int32, n int, live, list *int32) int
 }
 
 // approx is a launch.
@@ -90,6 +93,9 @@ func openApprox(u *approxUnit, a *kernels.PlaidApproxArgs, c *backend.Call) appr
 	}
 	for m.unit != nil && m.tq < m.unit.width {
 		m.unit = m.unit.narrow
+	}
+	if u != nil {
+		m.largest = largestCode
 	}
 	m.kw = ceilDiv(m.k, 32)
 	m.block = listingBlock(m.tq, m.nq, m.td, m.nd, m.c, 8)
@@ -153,6 +159,9 @@ func (m *approx) rows(t *Task, q, u, hi int64) ([]int32, int64) {
 	}
 	live := m.live[q*m.kw:][:m.kw]
 	list, n := m.list[:approxList], 0
+	if m.unit != nil && m.unit.live != nil && len(codes) > 0 {
+		return list[:m.unit.live(&codes[0], len(codes), &live[0], &list[0])], to
+	}
 	for _, c := range codes {
 		list[n&(approxList-1)] = c
 		n += int(uint32(live[uint32(c)/32]) >> (uint32(c) % 32) & 1)

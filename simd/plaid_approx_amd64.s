@@ -727,3 +727,67 @@ done:
 	VMOVUPS    Z3, (DI)(DX*1)
 	VZEROUPPER
 	RET
+
+// func approxLargestAVX2(codes *int32, n int) uint32
+// Requires: AVX, AVX2, CMOV
+TEXT ·approxLargestAVX2(SB), NOSPLIT, $0-20
+	MOVQ  codes+0(FP), AX
+	MOVQ  n+8(FP), CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	SUBQ  $0x00000010, CX
+	JLT   few
+
+pass:
+	VPMAXUD (AX), Y0, Y0
+	VPMAXUD 32(AX), Y1, Y1
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000010, CX
+	JGE     pass
+
+few:
+	VPMAXUD      Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPMAXUD      X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPMAXUD      X0, X1, X1
+	VMOVD        X1, DX
+	ADDQ         $0x00000010, CX
+	JZ           done
+
+one:
+	MOVL    (AX), BX
+	CMPL    BX, DX
+	CMOVLHI BX, DX
+	ADDQ    $0x00000004, AX
+	DECQ    CX
+	JNZ     one
+
+done:
+	VZEROUPPER
+	MOVL DX, ret+16(FP)
+	RET
+
+// func approxLiveAVX2(codes *int32, n int, live *int32, list *int32) int
+TEXT ·approxLiveAVX2(SB), NOSPLIT, $0-40
+	MOVQ codes+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ live+16(FP), DX
+	MOVQ list+24(FP), BX
+	XORQ SI, SI
+
+pass:
+	MOVL (AX), DI
+	MOVQ DI, R8
+	SHRQ $0x05, R8
+	MOVL (DX)(R8*4), R8
+	MOVL DI, (BX)(SI*4)
+	BTL  DI, R8
+	ADCQ $0x00, SI
+	ADDQ $0x00000004, AX
+	DECQ CX
+	JNZ  pass
+	MOVQ SI, ret+32(FP)
+	RET

@@ -4,3 +4,5 @@ package simd
 
 // approxUnits: this build has no assembly.
 var approxUnits map[string]*approxUnit
+
+var largestCode func(codes *int32, n int) uint32

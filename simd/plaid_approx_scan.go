@@ -48,7 +48,8 @@ type listing struct {
 	candidate        []int32
 	count            []int64 // nil: all c
 	operands         listingOperands
-	block            int64 // entries of a tile
+	block            int64                            // entries of a tile
+	largest          func(codes *int32, n int) uint32 // of codes as unsigned numbers; nil: portable
 }
 
 // listingOperands are positions in declaration order, for the status word.
@@ -109,11 +110,7 @@ func (l *listing) tokens(t *Task, q, e int64) (lo, hi int64) {
 func (l *listing) next(t *Task, u, hi, most int64) (from, to int64) {
 	for ; u < hi; u++ {
 		codes := l.code[u:min(u+most, hi)]
-		var largest uint32
-		for _, c := range codes {
-			largest = max(largest, uint32(c))
-		}
-		if int64(largest) < l.k {
+		if int64(l.largestOf(codes)) < l.k {
 			return u, u + int64(len(codes))
 		}
 		for i, c := range codes {
@@ -128,6 +125,17 @@ func (l *listing) next(t *Task, u, hi, most int64) (from, to int64) {
 		t.Fail(2, l.operands.code, u)
 	}
 	return hi, hi
+}
+
+// largestOf is the largest code as an unsigned number: negative ones are large.
+func (l *listing) largestOf(codes []int32) (largest uint32) {
+	if l.largest != nil {
+		return l.largest(&codes[0], len(codes))
+	}
+	for _, c := range codes {
+		largest = max(largest, uint32(c))
+	}
+	return largest
 }
 
 // stepScale is 2^shift where that and its inverse are normal float64, else 0.

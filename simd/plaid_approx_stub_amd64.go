@@ -59,3 +59,14 @@ func approxMaxx3AVX512(scores *float32, stride int, last int, codes *int32, n in
 //
 //go:noescape
 func approxMaxx4AVX512(scores *float32, stride int, last int, codes *int32, n int, best *float32)
+
+// approxLargestAVX2 is the largest of n codes as unsigned numbers, 0 of none. Reference: next of listing.
+//
+//go:noescape
+func approxLargestAVX2(codes *int32, n int) uint32
+
+// approxLiveAVX2 copies to list those of n codes, at least 1, whose bit in live is set, and returns their number.
+// list has room for n. Reference: rows of approx.
+//
+//go:noescape
+func approxLiveAVX2(codes *int32, n int, live *int32, list *int32) int

@@ -113,6 +113,9 @@ func openResidual(u *residualUnit, a *kernels.ResidualMaxSimArgs, c *backend.Cal
 	}
 	m.block = listingBlock(m.tq, m.nq, m.td, m.nd, m.c, float64(m.d))
 	m.pitch = rowPitch(m.d) / 4
+	if u != nil {
+		m.largest = largestCode
+	}
 	return m
 }
 

@@ -104,6 +104,7 @@ func openPanel(u *residualInt8Unit, m *residualInt8, t *Task) int8Panel {
 		ones: Words[float32](t.Local[l.inv:l.best]), best: Words[float32](t.Local[l.best:l.bytes]),
 		scores: m.scores, pitch: m.pitch, columns: m.tq, half: m.half,
 	}
+	m.largest = largestCode
 	p.places = p.rowBytes * 8 / m.bits
 	if m.tq < int8Narrow {
 		p.scores, p.pitch, p.columns, p.half = unsafe.Pointer(unsafe.SliceData(p.spread)), int8Narrow, int8Narrow, false

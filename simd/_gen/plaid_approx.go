@@ -15,6 +15,8 @@ var _ = register("plaid_approx", func(c *build.Context) {
 	for nv := 1; nv <= 4; nv++ {
 		approxMax(c, nv, 64)
 	}
+	approxLargest(c)
+	approxLive(c)
 })
 
 // approxAhead is how many rows ahead are asked for: their addresses are known early, and
@@ -123,5 +125,74 @@ func approxMax(c *build.Context, nv, width int) {
 		c.VMOVUPS(m[j], at(best, j))
 	}
 	c.VZEROUPPER()
+	c.RET()
+}
+
+// approxLargest emits the check of codes: as unsigned numbers, so that negative ones are large.
+func approxLargest(c *build.Context) {
+	begin(c, "approxLargestAVX2", "func(codes *int32, n int) uint32",
+		"approxLargestAVX2 is the largest of n codes as unsigned numbers, 0 of none. Reference: next of listing.")
+	codes, n := load(c, "codes"), load(c, "n")
+	var m [2]reg.VecVirtual
+	for i := range m {
+		m[i] = c.YMM()
+		c.VPXOR(m[i], m[i], m[i])
+	}
+	c.SUBQ(U32(16), n)
+	c.JLT(LabelRef("few"))
+	c.Label("pass")
+	for i := range m {
+		c.VPMAXUD(Mem{Base: codes, Disp: 32 * i}, m[i], m[i])
+	}
+	c.ADDQ(U32(64), codes)
+	c.SUBQ(U32(16), n)
+	c.JGE(LabelRef("pass"))
+	c.Label("few")
+	c.VPMAXUD(m[1], m[0], m[0])
+	x := c.XMM()
+	c.VEXTRACTI128(U8(1), m[0], x)
+	c.VPMAXUD(x, m[0].AsX(), x)
+	for _, order := range []uint8{0x4e, 0xb1} {
+		y := c.XMM()
+		c.VPSHUFD(U8(order), x, y)
+		c.VPMAXUD(y, x, x)
+	}
+	largest, code := c.GP32(), c.GP32()
+	c.VMOVD(x, largest)
+	c.ADDQ(U32(16), n)
+	c.JZ(LabelRef("done"))
+	c.Label("one")
+	c.MOVL(Mem{Base: codes}, code)
+	c.CMPL(code, largest)
+	c.CMOVLHI(code, largest)
+	c.ADDQ(U32(4), codes)
+	c.DECQ(n)
+	c.JNZ(LabelRef("one"))
+	c.Label("done")
+	c.VZEROUPPER()
+	c.Store(largest, c.ReturnIndex(0))
+	c.RET()
+}
+
+// approxLive emits the choice of codes by a bitmap, without a branch on it.
+func approxLive(c *build.Context) {
+	begin(c, "approxLiveAVX2", "func(codes *int32, n int, live, list *int32) int",
+		"approxLiveAVX2 copies to list those of n codes, at least 1, whose bit in live is set, and returns their number.",
+		"list has room for n. Reference: rows of approx.")
+	codes, n, live, list := load(c, "codes"), load(c, "n"), load(c, "live"), load(c, "list")
+	count, code, word := c.GP64(), c.GP64(), c.GP64()
+	c.XORQ(count, count)
+	c.Label("pass")
+	c.MOVL(Mem{Base: codes}, code.As32())
+	c.MOVQ(code, word)
+	c.SHRQ(U8(5), word)
+	c.MOVL(Mem{Base: live, Index: word, Scale: 4}, word.As32())
+	c.MOVL(code.As32(), Mem{Base: list, Index: count, Scale: 4})
+	c.BTL(code.As32(), word.As32()) // by the low five bits
+	c.ADCQ(Imm(0), count)
+	c.ADDQ(U32(4), codes)
+	c.DECQ(n)
+	c.JNZ(LabelRef("pass"))
+	c.Store(count, c.ReturnIndex(0))
 	c.RET()
 }
