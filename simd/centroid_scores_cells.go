@@ -119,9 +119,12 @@ func (w *scores) push(token int64, v float32, c int64) {
 		w.length[token] = n
 		return
 	}
-	if n < p {
+	switch {
+	case n < p:
 		n++
 		w.length[token] = n
+	case key > list[p-1]: // both are NaN
+		return
 	}
 	i := n - 1
 	for ; i > 0 && list[i-1] > key; i-- {
