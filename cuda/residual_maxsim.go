@@ -28,7 +28,7 @@ var (
 		Source: "residual_maxsim_tiled",
 		Stages: []Stage[kernels.ResidualMaxSimArgs]{{Shared: residualMost, Geometry: func(_ *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
 			nq, places := c.Axes[2], c.Axes[8]
-			g.Plane(residualBlocks(places, nq, 3*int64(g.Units)), nq, residualThreads)
+			g.Plane(residualBlocks(places, nq, residualWaves*3*int64(g.Units)), nq, residualThreads)
 			g.Shared = uint32(residualTokens + c.Axes[1]*132)
 		}}},
 	})
@@ -36,8 +36,8 @@ var (
 
 // residualBlocks cuts the places of each query into blocks: enough that the device deals them out evenly, since documents
 // differ in length.
-func residualBlocks(places, nq, atOnce int64) int64 {
-	return min(places, CeilDiv(residualWaves*atOnce, max(nq, 1)))
+func residualBlocks(places, nq, blocks int64) int64 {
+	return min(places, CeilDiv(blocks, max(nq, 1)))
 }
 
 // residualLimits is what a fast variant asks for: components, and the alignment of operands.
