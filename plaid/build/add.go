@@ -14,7 +14,7 @@ import (
 // AddOptions say how documents are added.
 type AddOptions struct {
 	Normalize   bool // as when the index was built
-	ChunkTokens int  // tokens encoded and appended together; 0 = 64 MiB of vectors
+	ChunkTokens int  // tokens encoded and appended together; 0 = 32 MiB of vectors
 	Progress    func(Progress)
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/likbench/likbench/backend/canon"
@@ -26,9 +27,11 @@ func (b *block) tokens(d int) int64 { return int64(len(b.vectors) / d) }
 type reader struct {
 	c         Collection
 	d         int
+	total     int64 // tokens to come, at most, where that is known
 	limit     int64 // tokens of a block; a longer document makes a longer one
 	normalize bool
 	lens      []int32 // what each document has to have; nil: the first reading
+	room      *block  // memory that one reading after another uses
 }
 
 // read yields blocks of the documents from one on that want accepts, nil accepting all. The
@@ -40,7 +43,9 @@ func (r *reader) read(ctx context.Context, from int64, want func(document int64)
 		return r.slices(ctx, a, from)
 	}
 	return func(yield func(*block, error) bool) {
-		b := &block{}
+		b := r.room
+		b.numbers, b.lens, b.vectors = b.numbers[:0], b.lens[:0], b.vectors[:0]
+		b.vectors = slices.Grow(b.vectors, r.d*int(min(r.limit, r.total)))
 		j := int64(-1)
 		for vectors, err := range r.c.Documents() {
 			j++

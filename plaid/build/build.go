@@ -24,6 +24,7 @@ type builder struct {
 	dev backend.Device
 	o   Options
 
+	room   block
 	census census
 	plan   *plan
 	area   *area
@@ -55,7 +56,7 @@ func newBuilder(dev backend.Device, c Collection, o Options) (*builder, error) {
 
 // reader reads the collection as tokens are built from, and checks that it has not changed.
 func (b *builder) reader(limit int64) *reader {
-	return &reader{c: b.c, d: b.d, limit: limit, normalize: b.o.Normalize, lens: b.census.lens}
+	return &reader{c: b.c, d: b.d, total: b.census.tokens, limit: limit, normalize: b.o.Normalize, lens: b.census.lens, room: &b.room}
 }
 
 // Build makes the index of a collection in the folder dir, which is made if there is none

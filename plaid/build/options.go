@@ -18,7 +18,7 @@ type Options struct {
 	Iterations        int    // of k-means, at most; 0 = 4
 	PointsPerCentroid int    // training tokens, at most; 0 = 256
 	Sample            int    // sampled documents; 0 = 1 + ⌊16·√(120·documents)⌋
-	ChunkTokens       int    // tokens encoded and stored together; 0 = 64 MiB of vectors
+	ChunkTokens       int    // tokens encoded and stored together; 0 = 32 MiB of vectors
 	Seed              uint64 // of every draw
 	Normalize         bool   // divide tokens by max(‖x‖, 1e-6), in float64, rounded once
 	// Codec holds centroids to use instead of k-means. Its table may be absent (no Cutoffs
@@ -55,7 +55,7 @@ func (o Options) filled(d int) (Options, error) {
 		or    int
 	}{
 		{"centroids", &o.Centroids, 0}, {"iterations", &o.Iterations, 4}, {"points per centroid", &o.PointsPerCentroid, 256},
-		{"sampled documents", &o.Sample, 0}, {"chunk tokens", &o.ChunkTokens, min(max(1<<24/max(d, 1), 1<<12), 1<<20)},
+		{"sampled documents", &o.Sample, 0}, {"chunk tokens", &o.ChunkTokens, min(max(1<<23/max(d, 1), 1<<12), 1<<20)},
 	} {
 		if *f.value < 0 || *f.value > math.MaxInt32 {
 			return o, fmt.Errorf("build: %d %s: %w", *f.value, f.name, ErrOptions)

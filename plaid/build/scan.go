@@ -35,7 +35,7 @@ type mark struct {
 
 // scan reads the whole collection once, and refuses components that are not finite.
 func (b *builder) scan(ctx context.Context) error {
-	r := &reader{c: b.c, d: b.d, limit: int64(min(1<<20, max(1<<22/b.d, 1)))}
+	r := &reader{c: b.c, d: b.d, limit: int64(min(1<<20, max(1<<22/b.d, 1))), room: &b.room}
 	c := &b.census
 	h := sha256.New()
 	var marks []mark
