@@ -8,9 +8,11 @@ import (
 
 // Sizes that plaid/centroid_scores.cuh shares.
 const (
-	cellsNarrowTokens = 64 // up to here tiles are narrow
+	cellsFewTokens     = 64    // up to here tiles are narrow,
+	cellsManyCentroids = 24576 // or tall from here on
 
 	cellsWideShared    = 73728
+	cellsTallShared    = 46080
 	cellsNarrowShared  = 55296
 	cellsSelectThreads = 256
 	cellsSelectBlocks  = 1 << 16 // they stride over the tokens
@@ -39,36 +41,44 @@ func (o *cellsOperands) workspace(c *backend.Call) int64 {
 	return bytes
 }
 
-// tiles is the geometry of a scoring stage: a block for each tile of centroids and tokens.
-func (o *cellsOperands) tiles(c *backend.Call, g *Geometry, narrow bool) {
+// cellsShape is a scoring stage: tiles of centroids by tokens, and which launches take it.
+type cellsShape struct {
+	name              string
+	centroids, tokens int64
+	threads, shared   int
+	mine              func(tq, k int64) bool
+}
+
+var cellsShapes = [...]cellsShape{
+	{"wide", 128, 128, 256, cellsWideShared, func(tq, _ int64) bool { return tq > cellsFewTokens }},
+	{"tall", 128, 32, 128, cellsTallShared, func(tq, k int64) bool { return tq <= cellsFewTokens && k >= cellsManyCentroids }},
+	{"narrow", 64, 32, 128, cellsNarrowShared, func(tq, k int64) bool { return tq <= cellsFewTokens && k < cellsManyCentroids }},
+}
+
+// geometry is a block for each tile of a shape.
+func (s *cellsShape) geometry(o *cellsOperands, c *backend.Call, g *Geometry) {
 	tq, k := c.Axes[0], c.Axes[2]
-	if narrow {
-		g.Plane(CeilDiv(k, 64), CeilDiv(tq, 32), 128)
-		g.Shared = cellsNarrowShared
-	} else {
-		g.Plane(CeilDiv(k, 128), CeilDiv(tq, 128), 256)
-		g.Shared = cellsWideShared
-	}
+	g.Plane(CeilDiv(k, s.centroids), CeilDiv(tq, s.tokens), s.threads)
+	g.Shared = uint32(s.shared)
 	idle := c.Operands[o.score].Absent() && c.Operands[o.half].Absent() && !o.selects(c)
-	g.Skip = g.Skip || idle || narrow != (tq <= cellsNarrowTokens)
+	g.Skip = g.Skip || idle || !s.mine(tq, k)
 }
 
 // cellsTiled binds the tiled variant of one form.
 func cellsTiled[A any](k *kernel.Kernel[A], o cellsOperands, class, note string) bool {
+	var stages []Stage[A]
+	for i := range cellsShapes {
+		s := &cellsShapes[i]
+		stages = append(stages, Stage[A]{Name: s.name, Shared: s.shared, Geometry: func(_ *A, c *backend.Call, g *Geometry) { s.geometry(&o, c, g) }})
+	}
+	stages = append(stages, Stage[A]{Name: "select", Geometry: func(_ *A, c *backend.Call, g *Geometry) {
+		g.Line(min(c.Axes[0], cellsSelectBlocks), cellsSelectThreads)
+		g.Skip = g.Skip || !o.selects(c)
+	}})
 	return Bind(k, backend.Binding{
 		Kernel: k.Name(), Variant: "tiled", Requires: []string{"sm_80"}, Class: class,
 		Tile: map[string]int64{"tq": 128, "k": 128, "d": 32}, Note: note,
-	}, Launcher[A]{
-		Source: k.Name(), Workspace: o.workspace,
-		Stages: []Stage[A]{
-			{Name: "wide", Shared: cellsWideShared, Geometry: func(_ *A, c *backend.Call, g *Geometry) { o.tiles(c, g, false) }},
-			{Name: "narrow", Shared: cellsNarrowShared, Geometry: func(_ *A, c *backend.Call, g *Geometry) { o.tiles(c, g, true) }},
-			{Name: "select", Geometry: func(_ *A, c *backend.Call, g *Geometry) {
-				g.Line(min(c.Axes[0], cellsSelectBlocks), cellsSelectThreads)
-				g.Skip = g.Skip || !o.selects(c)
-			}},
-		},
-	})
+	}, Launcher[A]{Source: k.Name(), Workspace: o.workspace, Stages: stages})
 }
 
 var _ = cellsTiled(kernels.CentroidScores, cellsOperands{score: 2, half: 3, cell: 4, cellScore: 5}, canonicalClass,

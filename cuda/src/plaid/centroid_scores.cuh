@@ -1,7 +1,7 @@
 // Bodies of centroid_scores and centroid_scores_int8: scores of centroids and query tokens, and each token's best p cells.
 //
 // A block scores a tile of centroids (A) and tokens (B) in registers. Before the scores leave, each warp finds every token's
-// largest score among its 32 (narrow tiles: 16) centroids, a group. Per token, a block then takes the p-th largest of 256
+// largest score among its 32 (narrow tiles: 16) centroids, a group. Per token, a block then takes the p-th largest of 128
 // maxima of groups: at least p scores are that large, so whatever is among the first p lies in a group whose maximum is, and
 // only those groups are read again. Ties beyond what fits, and large p, take slower exact ways. Nothing depends on the order
 // of blocks.
@@ -13,27 +13,67 @@
 
 namespace plaid {
 
-template <class E> using Wide = Tile<E, 8, 8, 16, 2>;  // 128 centroids by 128 tokens
-template <class E> using Narrow = Tile<E, 4, 4, 8, 4>; // 64 by 32
-constexpr int kWideShared = Wide<F32>::kShared, kNarrowShared = Narrow<F32>::kShared;
-constexpr int kNarrowTokens = 64; // up to here tiles are narrow; cuda/centroid_scores.go says the same
+// Shapes of tiles.
+template <class E> struct Shapes {
+  using Wide = Tile<E, 8, 8, 16, 2>;  // 128 centroids by 128 tokens
+  using Tall = Tile<E, 8, 4, 8, 2>;   // 128 by 32: many centroids
+  using Narrow = Tile<E, 4, 4, 8, 4>; // 64 by 32
+};
+template <> struct Shapes<S8> {
+  using Wide = ByteTile;
+  using Tall = Tile<S8, 8, 4, 8, 2>;
+  using Narrow = Tile<S8, 4, 4, 8, 4>;
+};
+constexpr int kWideShared = Shapes<F32>::Wide::kShared, kTallShared = Shapes<F32>::Tall::kShared, kNarrowShared = Shapes<F32>::Narrow::kShared;
+
+// cuda/centroid_scores.go says the same.
+constexpr int kFewTokens = 64;       // up to here tiles are narrow, or tall
+constexpr int kManyCentroids = 24576; // from here on they are tall
 
 constexpr int kGroupsOfTile = 4;
 
-// Groups is how the centroids fall into groups.
-struct Groups {
+// A group is the centroids of a tile that one row of warps has: of Tile, four neighbours in each sixteen; of ByteTile, 32 in
+// a row. The lanes that share a token there reduce across distances Across.
+template <class T> struct GroupOf {
+  static constexpr int kMembers = T::kARows / kGroupsOfTile;
+  static __device__ __forceinline__ int member(int g, int m) { return g * 4 + m % 4 + m / 4 * 16; }
+  static __device__ __forceinline__ float reduce(float v) {
+    v = fmaxf(v, __shfl_xor_sync(kAllLanes, v, 1));
+    return fmaxf(v, __shfl_xor_sync(kAllLanes, v, 16));
+  }
+  static __device__ __forceinline__ bool leads(int lane) { return (lane & 17) == 0; }
+  static __device__ __forceinline__ int index(int warp) { return warp * (kLanes / 4) / (T::kThreads / T::kAThreads); }
+};
+template <> struct GroupOf<ByteTile> {
+  static constexpr int kMembers = 32;
+  static __device__ __forceinline__ int member(int g, int m) { return g * 32 + m; }
+  static __device__ __forceinline__ float reduce(float v) {
+    v = fmaxf(v, __shfl_xor_sync(kAllLanes, v, 4));
+    v = fmaxf(v, __shfl_xor_sync(kAllLanes, v, 8));
+    return fmaxf(v, __shfl_xor_sync(kAllLanes, v, 16));
+  }
+  static __device__ __forceinline__ bool leads(int lane) { return lane < 4; }
+  static __device__ __forceinline__ int index(int warp) { return warp / 2; }
+};
+
+// Groups is how the centroids of a launch fall into groups.
+template <class E> struct Groups {
+  using Wide = typename Shapes<E>::Wide;
+  using Narrow = typename Shapes<E>::Narrow;
+  bool wide;
   int rows, members; // of a tile, of a group
   long long count;   // of groups
 
   template <class Args> __device__ __forceinline__ explicit Groups(const Args& a) {
-    bool narrow = a.tq <= kNarrowTokens;
-    rows = narrow ? Narrow<F32>::kARows : Wide<F32>::kARows;
+    wide = a.tq > kFewTokens;
+    rows = wide || a.k >= kManyCentroids ? 128 : 64;
     members = rows / kGroupsOfTile;
     count = (a.k + rows - 1) / rows * kGroupsOfTile;
   }
   // centroid is member m of group g.
   __device__ __forceinline__ long long centroid(long long g, int m) const {
-    return g / kGroupsOfTile * rows + g % kGroupsOfTile * 4 + m % 4 + m / 4 * 16;
+    const int i = (int)(g % kGroupsOfTile);
+    return g / kGroupsOfTile * rows + (wide ? GroupOf<Wide>::member(i, m) : GroupOf<Narrow>::member(i, m));
   }
 };
 
@@ -43,9 +83,9 @@ template <class Args> __device__ __forceinline__ bool selects(const Args& a) { r
 template <class Args> __device__ __forceinline__ unsigned* keysOf(const Args& a) { return (unsigned*)a.scratch; }
 
 // scoresOf is where select finds the score of centroid c and token t: at c*stride + t.
-template <class Args> __device__ __forceinline__ float* scoresOf(const Args& a, long long& stride) {
+template <class E, class Args> __device__ __forceinline__ float* scoresOf(const Args& a, long long& stride) {
   stride = a.score ? a.score_stride : a.tq;
-  return a.score ? (float*)a.score : (float*)(keysOf(a) + a.tq * Groups(a).count);
+  return a.score ? (float*)a.score : (float*)(keysOf(a) + a.tq * Groups<E>(a).count);
 }
 
 // Value makes a score of a sum. F32: it is one.
@@ -63,31 +103,29 @@ template <> struct Value<S8> {
   }
 };
 
-// scores is the body of the first stage. grid (tiles of centroids, tiles of tokens).
-template <template <class> class Shape, class E, class Args> __device__ __forceinline__ void scores(const Args& a, unsigned char* shared) {
-  using T = Shape<E>;
-  constexpr int RA = T::kARows / T::kAThreads, BT = T::kThreads / T::kAThreads, RB = T::kBRows / BT;
+// scores is the body of the first stages. grid (tiles of centroids, tiles of tokens).
+template <class T, class E, class Args> __device__ __forceinline__ void scores(const Args& a, unsigned char* shared) {
+  using Group = GroupOf<T>;
   T tile(a.centroid, a.query, a.d, shared);
-  const int lane = threadIdx.x % kLanes, group = threadIdx.x / kLanes / (BT / 8);
+  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   for (int block = blockIdx.y; block < (a.tq + T::kBRows - 1) / T::kBRows; block += gridDim.y) {
     const long long first = (long long)block * T::kBRows;
     __syncthreads(); // shared memory is free
     tile.run({(const unsigned char*)a.centroid, a.k}, blockIdx.x, blockIdx.x + 1, {(const unsigned char*)a.query, a.tq}, first, [&](int n) {
-      const long long c0 = (long long)n * T::kARows + tile.at;
       const bool select = selects(a);
-      const long long groups = Groups(a).count;
+      const long long groups = Groups<E>(a).count;
       long long stride;
-      float* kept = scoresOf(a, stride);
+      float* kept = scoresOf<E>(a, stride);
 #pragma unroll
-      for (int j = 0; j < RB; j++) {
-        const long long t = first + tile.bt + BT * j;
+      for (int j = 0; j < T::kJ; j++) {
+        const long long t = first + tile.rowOfB(j);
         const bool live = t < a.tq;
         Value<E> value;
         value.tokens(a, t, live);
         float most = __uint_as_float(0x7fc00000u);
 #pragma unroll
-        for (int i = 0; i < RA; i++) {
-          const long long c = c0 + T::kAThreads * i;
+        for (int i = 0; i < T::kI; i++) {
+          const long long c = (long long)n * T::kARows + tile.rowOfA(i);
           if (!live || c >= a.k) continue;
           const float v = value.of(a, c, tile.sum[j][i]);
           if (a.score || select) kept[c * stride + t] = v;
@@ -95,9 +133,8 @@ template <template <class> class Shape, class E, class Args> __device__ __forcei
           most = fmaxf(most, v); // NaN yields
         }
         if (select) { // the same for the block
-          most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
-          most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 16));
-          if (live && (lane & 17) == 0) keysOf(a)[t * groups + (long long)n * kGroupsOfTile + group] = rankKey(most);
+          most = Group::reduce(most);
+          if (live && Group::leads(lane)) keysOf(a)[t * groups + (long long)n * kGroupsOfTile + Group::index(warp)] = rankKey(most);
         }
       }
     });
@@ -107,11 +144,12 @@ template <template <class> class Shape, class E, class Args> __device__ __forcei
 constexpr int kSelectThreads = 256;
 constexpr int kListed = 1024; // groups that are read again
 constexpr int kFound = 2048;  // pairs that a block ranks
+constexpr int kMaxima = kSelectThreads / 2;
 
 struct Selection {
   unsigned long long found[kFound];
-  unsigned listed[kListed];
-  unsigned maxima[kSelectThreads], bins[256];
+  alignas(16) unsigned maxima[kMaxima];
+  unsigned listed[kListed], bins[256];
   unsigned groups, pairs, least;
   unsigned long long prefix;
   long long want;
@@ -131,24 +169,31 @@ template <class Args> __device__ __forceinline__ void put(const Args& a, const C
   if (a.cell_score) ((float*)a.cell_score)[t * a.p + place] = col.s[c * col.stride];
 }
 
-// least is the p-th largest of the threads' maxima: p scores of the token at least have a key as large. 0 if there are too few.
+// leastKey is the p-th largest of the pairs of threads' maxima: p scores of the token at least have a key as large. 0 if p is
+// larger than their number.
 __device__ __forceinline__ unsigned leastKey(Selection& sh, unsigned mine, long long p) {
-  sh.maxima[threadIdx.x] = mine;
+  mine = max(mine, __shfl_xor_sync(kAllLanes, mine, 1));
+  const int place = threadIdx.x / 2, half = threadIdx.x % 2 * (kMaxima / 2);
+  if (half == 0) sh.maxima[place] = mine;
   if (threadIdx.x == 0) sh.least = 0, sh.groups = 0, sh.pairs = 0;
   __syncthreads();
   int before = 0;
-#pragma unroll 8
-  for (int i = 0; i < kSelectThreads; i++) {
-    unsigned other = sh.maxima[i];
-    before += other > mine || (other == mine && i < threadIdx.x);
+#pragma unroll
+  for (int i = half; i < half + kMaxima / 2; i += 4) {
+    const uint4 o = *(const uint4*)(sh.maxima + i);
+    before += o.x > mine || (o.x == mine && i < place);
+    before += o.y > mine || (o.y == mine && i + 1 < place);
+    before += o.z > mine || (o.z == mine && i + 2 < place);
+    before += o.w > mine || (o.w == mine && i + 3 < place);
   }
-  if (before == p - 1) sh.least = mine;
+  before += __shfl_xor_sync(kAllLanes, before, 1);
+  if (before == p - 1) sh.least = mine; // one pair of threads
   __syncthreads();
   return sh.least;
 }
 
 // gather collects the pairs with keys of least or more. It returns false, for the whole block, where they do not fit.
-template <class Args> __device__ __forceinline__ bool gather(const Args& a, const Column& col, long long t, const Groups& g, unsigned least, Selection& sh) {
+template <class E, class Args> __device__ __forceinline__ bool gather(const Args& a, const Column& col, long long t, const Groups<E>& g, unsigned least, Selection& sh) {
   const unsigned* keys = keysOf(a) + t * g.count;
   for (long long i = threadIdx.x; i < g.count; i += kSelectThreads)
     if (keys[i] >= least) {
@@ -205,10 +250,10 @@ template <class Args> __device__ __forceinline__ void exact(const Args& a, const
 }
 
 // select is the body of the second stage: a block of 256 threads per token.
-template <class Args> __device__ __forceinline__ void select(const Args& a, Selection& sh) {
-  const Groups g(a);
+template <class E, class Args> __device__ __forceinline__ void select(const Args& a, Selection& sh) {
+  const Groups<E> g(a);
   Column col;
-  const float* s = scoresOf(a, col.stride);
+  const float* s = scoresOf<E>(a, col.stride);
   for (long long t = blockIdx.x; t < a.tq; t += gridDim.x) {
     col.s = s + t;
     if (a.p > kFound) { // each pair counts those before it

@@ -6,28 +6,36 @@
 // rows that are not whole aligned pieces of 16 bytes are read byte by byte. Offsets are 64-bit.
 //
 // Entries:
-//   centroid_scores_int8_tiled_wide     more than 64 tokens: blocks of 256 threads, 128 centroids by 128 tokens. grid (ceil(k/128),
+//   centroid_scores_int8_tiled_wide     more than 64 tokens: blocks of 256 threads, 128 centroids by 128 tokens on tensor cores. grid (ceil(k/128),
 //                     min(ceil(tq/128), any)).
-//   centroid_scores_int8_tiled_narrow   up to 64 tokens: blocks of 128 threads, 64 centroids by 32 tokens. grid (ceil(k/64), min(ceil(tq/32), any)).
+//   centroid_scores_int8_tiled_tall     fewer, and 24576 centroids or more: blocks of 128 threads, 128 by 32. grid (ceil(k/128), min(ceil(tq/32), any)).
+//   centroid_scores_int8_tiled_narrow   else: blocks of 128 threads, 64 by 32. grid (ceil(k/64), min(ceil(tq/32), any)).
 //   centroid_scores_int8_tiled_select   cells only: a block of 256 threads per token. grid min(tq, any). Shared memory: about 22 KB.
 // Scratch, with cells only: tq*4*ceil(k/64) keys of 4 bytes, and tq*k scores of 4 bytes if Score is absent. Requires sm_80.
 //
 // dynamic: centroid_scores_int8_tiled_wide 73728
+// dynamic: centroid_scores_int8_tiled_tall 46080
 // dynamic: centroid_scores_int8_tiled_narrow 55296
 #include "args/centroid_scores_int8_args.h"
 #include "plaid/centroid_scores.cuh"
 
-static_assert(plaid::kWideShared == 73728 && plaid::kNarrowShared == 55296, "stated above and in cuda/centroid_scores.go");
+using plaid::S8;
+using Shapes = plaid::Shapes<S8>;
+
+static_assert(plaid::kWideShared == 73728 && plaid::kTallShared == 46080 && plaid::kNarrowShared == 55296, "stated above and in cuda/centroid_scores.go");
 
 extern __shared__ __align__(128) unsigned char pool[];
 
 extern "C" __global__ void __launch_bounds__(256, 2) centroid_scores_int8_tiled_wide(const __grid_constant__ centroid_scores_int8_args a) {
-  plaid::scores<plaid::Wide, plaid::S8>(a, pool);
+  plaid::scores<Shapes::Wide, S8>(a, pool);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) centroid_scores_int8_tiled_tall(const __grid_constant__ centroid_scores_int8_args a) {
+  plaid::scores<Shapes::Tall, S8>(a, pool);
 }
 extern "C" __global__ void __launch_bounds__(128) centroid_scores_int8_tiled_narrow(const __grid_constant__ centroid_scores_int8_args a) {
-  plaid::scores<plaid::Narrow, plaid::S8>(a, pool);
+  plaid::scores<Shapes::Narrow, S8>(a, pool);
 }
 extern "C" __global__ void __launch_bounds__(plaid::kSelectThreads) centroid_scores_int8_tiled_select(const __grid_constant__ centroid_scores_int8_args a) {
   __shared__ plaid::Selection sh;
-  plaid::select(a, sh);
+  plaid::select<S8>(a, sh);
 }

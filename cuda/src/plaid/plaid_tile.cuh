@@ -8,7 +8,7 @@
 // F32: each product is one chain of fused multiply-adds over ascending components from +0, the canonical dot product. S8:
 // exact sums of products of bytes.
 #pragma once
-#include "common/async.cuh"
+#include "plaid/plaid_mma.cuh"
 
 namespace plaid {
 
@@ -69,7 +69,11 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
   unsigned char* memory;
   unsigned ring; // its shared address
   int at, bt; // this thread's first rows
-  Sum sum[RB][RA];
+  static constexpr int kI = RA, kJ = RB;
+  Sum sum[kJ][kI]; // of rows rowOfA(i) and rowOfB(j) of the tile
+
+  __device__ __forceinline__ int rowOfA(int i) const { return at + kAThreads * i; }
+  __device__ __forceinline__ int rowOfB(int j) const { return bt + BT * j; }
 
   __device__ __forceinline__ Tile(unsigned long long a, unsigned long long b, long long d, unsigned char* memory)
       : d(d), memory(memory), ring(sharedAddress(memory)) {
@@ -158,11 +162,17 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
   // run multiplies a block of rows of B from bFirst with the blocks of A numbered [tile, end), and calls done(tile) with each
   // of them in sum. All threads of the block call it; shared memory is free again after a barrier.
   template <class Done> __device__ __forceinline__ void run(const Rows& a, int tile, int end, const Rows& b, long long bFirst, Done&& done) {
+    pass(*this, a, tile, end, b, bFirst, done);
+  }
+
+  // pass is run for a tile t that multiplies in its own way.
+  template <class T, class Done>
+  static __device__ __forceinline__ void pass(T& t, const Rows& a, int tile, int end, const Rows& b, long long bFirst, Done& done) {
     int nextTile = tile, nextChunk = 0, slot = 0, nextSlot = 0;
     auto next = [&] {
       if (nextTile < end) {
-        copy(nextSlot, a, (long long)nextTile * kARows, b, bFirst, nextChunk);
-        if (++nextChunk == chunks) nextChunk = 0, nextTile++;
+        t.copy(nextSlot, a, (long long)nextTile * kARows, b, bFirst, nextChunk);
+        if (++nextChunk == t.chunks) nextChunk = 0, nextTile++;
       }
       copyCommit();
       if (++nextSlot == Stages) nextSlot = 0;
@@ -171,17 +181,68 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
     for (int s = 0; s < Stages - 1; s++) next();
 #pragma unroll 1
     for (; tile < end; tile++) {
-      clear();
+      t.clear();
 #pragma unroll 1
-      for (int chunk = 0; chunk < chunks; chunk++) {
+      for (int chunk = 0; chunk < t.chunks; chunk++) {
         copyWait<Stages - 2>();
         __syncthreads(); // the chunk is here, and the slot of the one before is free
         next();
-        multiply(slot, chunk);
+        t.multiply(slot, chunk);
         if (++slot == Stages) slot = 0;
       }
       done(tile);
     }
+  }
+};
+
+// ByteTile is 128 rows of A by 128 of B on tensor cores: eight warps of 32 by 64.
+struct ByteTile : Tile<S8, 8, 8, 16, 2> {
+  using Base = Tile<S8, 8, 8, 16, 2>;
+  static constexpr int kI = 4, kJ = 16;
+  int sum[kJ][kI];
+  int lane, warpA, warpB;
+
+  __device__ __forceinline__ ByteTile(unsigned long long a, unsigned long long b, long long d, unsigned char* memory)
+      : Base(a, b, d, memory), lane(threadIdx.x % kLanes), warpA(threadIdx.x / kLanes / 2 * 32), warpB(threadIdx.x / kLanes % 2 * 64) {}
+
+  __device__ __forceinline__ int rowOfA(int i) const { return warpA + i * 8 + lane / 4; }
+  __device__ __forceinline__ int rowOfB(int j) const { return warpB + j / 2 * 8 + lane % 4 * 2 + j % 2; }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int j = 0; j < kJ; j++)
+#pragma unroll
+      for (int i = 0; i < kI; i++) sum[j][i] = 0;
+  }
+
+  __device__ __forceinline__ void multiply(int slot, int) {
+    const unsigned a = ring + slot * kStage + (warpA + lane % 16) * kPitch + lane / 16 * 16;
+    const unsigned b = ring + slot * kStage + (kARows + warpB + lane / 16 * 8 + lane % 8) * kPitch + lane / 8 % 2 * 16;
+#pragma unroll
+    for (int k = 0; k < kChunk / 32; k++) {
+      unsigned x[2][4];
+#pragma unroll
+      for (int m = 0; m < 2; m++) loadMatrices4(x[m], a + m * 16 * kPitch + k * 32);
+#pragma unroll
+      for (int n = 0; n < 4; n++) {
+        unsigned y[4];
+        loadMatrices4(y, b + n * 16 * kPitch + k * 32);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+          for (int h = 0; h < 2; h++) {
+            // Rows l/4 and l/4+8, columns 2(l%4) and the next.
+            int c[4] = {sum[n * 4 + h * 2][m * 2], sum[n * 4 + h * 2 + 1][m * 2], sum[n * 4 + h * 2][m * 2 + 1], sum[n * 4 + h * 2 + 1][m * 2 + 1]};
+            mmaS8(c, x[m], y[h * 2], y[h * 2 + 1]);
+            sum[n * 4 + h * 2][m * 2] = c[0], sum[n * 4 + h * 2 + 1][m * 2] = c[1];
+            sum[n * 4 + h * 2][m * 2 + 1] = c[2], sum[n * 4 + h * 2 + 1][m * 2 + 1] = c[3];
+          }
+      }
+    }
+  }
+
+  template <class Done> __device__ __forceinline__ void run(const Rows& a, int tile, int end, const Rows& b, long long bFirst, Done&& done) {
+    pass(*this, a, tile, end, b, bFirst, done);
   }
 };
 
