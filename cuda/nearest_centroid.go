@@ -25,37 +25,42 @@ func nearestRanges(n, k int64) int64 {
 
 // Sizes of the screened variant, of which plaid/nearest_centroid_screened.cu computes the same.
 const (
-	screenTokens  = 256 // of a block
 	screenThreads = 128
-	screenTile    = 64   // centroids
-	screenWide    = 128  // the most components
-	screenFew     = 4096 // with fewer tokens, or
-	screenCells   = 1024 // centroids, all is canonical
-	screenHeader  = 256  // bytes
-	finishBlocks  = 1024 // they stride over the tokens
+	screenTile    = 64      // centroids
+	screenWide    = 128     // the most components
+	screenFew     = 4096    // with fewer tokens, or
+	screenCells   = 1024    // centroids, all is canonical
+	screenSome    = 1 << 16 // up to here blocks have fewer tokens
+	screenHeader  = 256     // bytes
+	finishBlocks  = 1024    // they stride over the tokens
 )
 
-// screenWidths are the components that a stage is compiled for, and its shared memory.
-var screenWidths = [...]struct {
-	d      int64
-	shared int
-}{{64, 28672}, {96, 40960}, {128, 53248}}
+// screenShapes are the components that a stage is compiled for, the tokens of its blocks and its shared memory.
+var screenShapes = [...]struct {
+	d, tokens int64
+	shared    int
+	few       bool
+}{
+	{64, 256, 29696, false}, {96, 256, 41984, false}, {128, 192, 53760, false},
+	{64, 128, 28672, true}, {96, 128, 40960, true}, {128, 128, 53248, true},
+}
+
+// screenRounded is d rounded up to a compiled width.
+func screenRounded(d int64) int64 {
+	switch {
+	case d <= 64:
+		return 64
+	case d <= 96:
+		return 96
+	}
+	return screenWide
+}
 
 func screenDirect(n, k int64) bool { return n < screenFew || k < screenCells }
 
-// screenPitch is the bytes of a centroid in half precision, rounded up to a compiled width, and padding.
-func screenPitch(d int64) int64 {
-	for _, w := range screenWidths {
-		if d <= w.d {
-			return 2*w.d + 16
-		}
-	}
-	return 2*screenWide + 16
-}
-
 func screenWorkspace(c *backend.Call) int64 {
 	n, d, k := c.Axes[0], c.Axes[1], c.Axes[2]
-	return screenHeader + CeilDiv(12*n, 256)*256 + CeilDiv(k, screenTile)*screenTile*screenPitch(d)
+	return screenHeader + CeilDiv(12*n, 256)*256 + CeilDiv(k, screenTile)*screenTile*(2*screenRounded(d)+16)
 }
 
 func screenAccept(c *backend.Call) error {
@@ -83,12 +88,16 @@ func screenStages() []Stage[kernels.NearestCentroidArgs] {
 			g.Skip = g.Skip || screenDirect(n, k)
 		}},
 	}
-	for i, w := range screenWidths {
-		stages = append(stages, Stage[args]{Name: fmt.Sprintf("d%d", w.d), Shared: w.shared, Geometry: func(a *args, _ *backend.Call, g *Geometry) {
+	for _, w := range screenShapes {
+		stage := fmt.Sprintf("d%d", w.d)
+		if w.few {
+			stage += "_few"
+		}
+		stages = append(stages, Stage[args]{Name: stage, Shared: w.shared, Geometry: func(a *args, _ *backend.Call, g *Geometry) {
 			n, d, k := sizes(a)
-			g.Line(CeilDiv(n, screenTokens), screenThreads)
+			g.Line(CeilDiv(n, w.tokens), screenThreads)
 			g.Shared = uint32(w.shared)
-			g.Skip = g.Skip || screenDirect(n, k) || d > w.d || i > 0 && d <= screenWidths[i-1].d
+			g.Skip = g.Skip || screenDirect(n, k) || screenRounded(d) != w.d || w.few != (n <= screenSome)
 		}})
 	}
 	return append(stages,
@@ -105,7 +114,7 @@ func screenStages() []Stage[kernels.NearestCentroidArgs] {
 // screened comes before tiled: it is tried first where it can be had.
 var _ = Bind(kernels.NearestCentroid, backend.Binding{
 	Kernel: "nearest_centroid", Variant: "screened", Requires: []string{"sm_80"}, Class: canonicalClass,
-	Tile: map[string]int64{"n": screenTokens, "k": screenTile, "d": 32}, Accept: screenAccept,
+	Tile: map[string]int64{"n": 256, "k": screenTile, "d": 32}, Accept: screenAccept,
 	Note: "half precision on tensor cores with an error bound, canonical products where it decides; d up to 128",
 }, Launcher[kernels.NearestCentroidArgs]{Source: "nearest_centroid_screened", Workspace: screenWorkspace, Stages: screenStages()})
 

@@ -7,12 +7,13 @@
 // Entries, for launches of 4096 tokens and 1024 centroids or more:
 //   nearest_centroid_screened_prepare     a warp per centroid: the row in half precision, the largest norm and rounding error of
 //                                         all. grid ceil(k/64)*8, block 256.
-//   nearest_centroid_screened_d<N>        d <= N: a block of 128 threads per 256 tokens, which stay in registers as fragments,
-//                                         while tiles of 64 centroids pass through shared memory. Each thread keeps the two
-//                                         largest maxima of groups of eight products and which group had the first. Where the
-//                                         second is below it by more than twice the error bound, the best centroid is one of
-//                                         that group's: eight canonical dot products name it. Other tokens are listed.
+//   nearest_centroid_screened_d<N>        d <= N: a block of 128 threads per 256 tokens (d128: 192), which stay in registers as
+//                                         fragments, while tiles of 64 centroids pass through shared memory. Each thread keeps
+//                                         the three largest maxima of groups of eight products and the groups of two. Where the
+//                                         third is below the first by more than twice the error bound, the best centroid is in
+//                                         one of those groups, and canonical dot products name it. Other tokens are listed.
 //                                         grid ceil(n/256).
+//   nearest_centroid_screened_d<N>_few    the same for 128 tokens a block, up to 65536 tokens in all.
 // and for all:
 //   nearest_centroid_screened_search      blocks of 256 threads share tiles of 128 listed tokens (of all, if few) and ranges of
 //                                         centroids, and join their words by atomic maxima. grid any.
@@ -25,9 +26,12 @@
 // Scratch: 256 bytes (number of listed tokens; norm and error of the centroids), a word of 8 bytes and a number of 4 bytes per
 // token, then the tiles of centroids. Requires sm_80.
 //
-// dynamic: nearest_centroid_screened_d64 28672
-// dynamic: nearest_centroid_screened_d96 40960
-// dynamic: nearest_centroid_screened_d128 53248
+// dynamic: nearest_centroid_screened_d64 29696
+// dynamic: nearest_centroid_screened_d96 41984
+// dynamic: nearest_centroid_screened_d128 53760
+// dynamic: nearest_centroid_screened_d64_few 28672
+// dynamic: nearest_centroid_screened_d96_few 40960
+// dynamic: nearest_centroid_screened_d128_few 53248
 // dynamic: nearest_centroid_screened_search 90112
 #include <cuda_fp16.h>
 
@@ -43,7 +47,7 @@ extern __shared__ __align__(128) unsigned char pool[];
 constexpr int kScreenThreads = 128, kScreenWarps = kScreenThreads / kLanes;
 constexpr int kTileRows = 64, kBatch = 32; // centroids of a tile, and of a pass over the registers
 constexpr int kStages = 3;
-constexpr unsigned kListed = 0xffffffffu;
+constexpr unsigned kNone = 0xffffffffu; // group
 
 // steps is how many products of 16 components cover d: as compiled for.
 __device__ __forceinline__ int stepsOf(long long d) { return d <= 64 ? 4 : d <= 96 ? 6 : 8; }
@@ -99,20 +103,24 @@ __device__ __forceinline__ void prepare(const nearest_centroid_args& a) {
   }
 }
 
-// Top is the two largest maxima of groups seen, and the group of the first.
+// Top is the three largest maxima of groups seen, and the groups of two.
 struct Top {
-  float first, second;
-  unsigned group;
+  float first, second, third;
+  unsigned group, runner;
   __device__ __forceinline__ void take(float v, unsigned g) {
+    third = fmaxf(third, fminf(second, v));
+    runner = v > first ? group : v > second ? g : runner;
     second = fmaxf(second, fminf(first, v));
-    if (v > first) group = g;
+    group = v > first ? g : group;
     first = fmaxf(first, v);
   }
   __device__ __forceinline__ void join(int lanes) {
-    const float v = __shfl_xor_sync(kAllLanes, first, lanes), w = __shfl_xor_sync(kAllLanes, second, lanes);
-    const unsigned g = __shfl_xor_sync(kAllLanes, group, lanes);
-    take(v, g);
-    second = fmaxf(second, w);
+    const float u = __shfl_xor_sync(kAllLanes, first, lanes), v = __shfl_xor_sync(kAllLanes, second, lanes);
+    const float w = __shfl_xor_sync(kAllLanes, third, lanes);
+    const unsigned g = __shfl_xor_sync(kAllLanes, group, lanes), h = __shfl_xor_sync(kAllLanes, runner, lanes);
+    take(u, g);
+    take(v, h);
+    third = fmaxf(third, w);
   }
 };
 
@@ -134,7 +142,13 @@ __device__ __forceinline__ float dotOf(const float* x, const float* y, int d, bo
 // Screen is the work of a block. Steps products of 16 components; MT blocks of 16 tokens for each warp.
 template <int Steps, int MT> struct Screen {
   static constexpr int kTokens = kScreenWarps * MT * 16, kPitch = pitchOf(Steps), kTile = kTileRows * kPitch;
-  static constexpr int kShared = kStages * kTile + kTokens * 4; // tiles, bounds
+  static constexpr int kShared = kStages * kTile + kTokens * 8; // tiles, verdicts
+
+  // Verdict is the error bound of a token, and later the groups that hold its best centroid, kNone for none.
+  union Verdict {
+    float bound;
+    unsigned group[2];
+  };
 
   const nearest_centroid_args& a;
   Scratch s;
@@ -148,8 +162,7 @@ template <int Steps, int MT> struct Screen {
 
   __device__ __forceinline__ int tokenOf(int row) const { return warp * MT * 16 + row / 2 * 16 + row % 2 * 8 + lane / 4; }
 
-  // bounds is where the error bounds of the block's tokens lie, and then its verdicts.
-  static __device__ __forceinline__ float* bounds() { return (float*)(pool + kStages * kTile); }
+  static __device__ __forceinline__ Verdict* verdicts() { return (Verdict*)(pool + kStages * kTile); }
 
   // load brings the fragments of the warp's tokens and leaves their error bounds.
   __device__ __forceinline__ void load() {
@@ -177,7 +190,7 @@ template <int Steps, int MT> struct Screen {
       n += __shfl_xor_sync(kAllLanes, n, 1), e += __shfl_xor_sync(kAllLanes, e, 1);
       n += __shfl_xor_sync(kAllLanes, n, 2), e += __shfl_xor_sync(kAllLanes, e, 2);
       e = above(e), n = above(n) + e; // of x, and of x' as well
-      if (lane % 4 == 0) bounds()[tokenOf(r)] = (e * cNorm + n * cError + slack * n * (cNorm + cError)) * 1.001f + 1e-30f;
+      if (lane % 4 == 0) verdicts()[tokenOf(r)].bound = (e * cNorm + n * cError + slack * n * (cNorm + cError)) * 1.001f + 1e-30f;
     }
   }
 
@@ -219,37 +232,46 @@ template <int Steps, int MT> struct Screen {
     }
   }
 
-  // decide leaves each token's group, or kListed, where its bound was.
+  // decide leaves each token's groups where its bound was; a token to be listed has none.
   __device__ __forceinline__ void decide() {
 #pragma unroll
     for (int r = 0; r < MT * 2; r++) {
       top[r].join(1);
       top[r].join(2);
       if (lane % 4 != 0) continue;
-      float* at = bounds() + tokenOf(r);
-      *at = __uint_as_float(top[r].first - top[r].second > 2.0f * *at ? top[r].group : kListed);
+      Verdict& v = verdicts()[tokenOf(r)];
+      const float least = 2.0f * v.bound;
+      v.group[0] = top[r].first - top[r].third > least ? top[r].group : kNone;
+      v.group[1] = top[r].first - top[r].second > least ? kNone : top[r].runner;
     }
     __syncwarp();
   }
 
-  // verify names the best of a decided token's group, eight lanes to a token, and lists the others.
+  // member is the best of this lane's centroid of a group.
+  __device__ __forceinline__ Best member(long long token, unsigned g, bool wide) const {
+    const int m = lane % 8;
+    const long long c = (long long)(g / 4) * kBatch + m / 2 * 8 + g % 4 * 2 + m % 2;
+    if (c >= a.k) return Best::none();
+    return Best::of(dotOf((const float*)a.token + token * a.d, (const float*)a.centroid + c * a.d, (int)a.d, wide), (int)c);
+  }
+
+  // verify names the best of the groups of each token, eight lanes to a token, and lists those without.
   __device__ __forceinline__ void verify() {
     const bool wide = ((a.token | a.centroid | (unsigned long long)a.d * 4) & 15) == 0;
-    const int member = lane % 8;
 #pragma unroll 1
     for (int i = 0; i < MT * 16; i += 4) {
       const int mine = warp * MT * 16 + i + lane / 8;
       const long long token = first + mine;
-      const unsigned g = __float_as_uint(bounds()[mine]);
+      const unsigned g = verdicts()[mine].group[0], h = verdicts()[mine].group[1];
       Best best = Best::none();
-      if (token < a.n && g != kListed) {
-        const long long c = (long long)(g / 4) * kBatch + member / 2 * 8 + g % 4 * 2 + member % 2;
-        if (c < a.k) best = Best::of(dotOf((const float*)a.token + token * a.d, (const float*)a.centroid + c * a.d, (int)a.d, wide), (int)c);
+      if (token < a.n && g != kNone) {
+        best = member(token, g, wide);
+        if (h != kNone) best.take(member(token, h, wide));
       }
 #pragma unroll
       for (int o = 1; o < 8; o *= 2) best.take({__shfl_xor_sync(kAllLanes, best.word, o)});
-      if (token >= a.n || member != 0) continue;
-      if (g != kListed) {
+      if (token >= a.n || lane % 8 != 0) continue;
+      if (g != kNone) {
         emit(a, token, best);
         continue;
       }
@@ -261,7 +283,7 @@ template <int Steps, int MT> struct Screen {
   __device__ __forceinline__ void run() {
     load();
 #pragma unroll
-    for (int r = 0; r < MT * 2; r++) top[r] = {negativeInfinity(), negativeInfinity(), 0};
+    for (int r = 0; r < MT * 2; r++) top[r] = {negativeInfinity(), negativeInfinity(), negativeInfinity(), 0, 0};
     const long long tiles = (a.k + kTileRows - 1) / kTileRows;
     for (int t = 0; t < kStages - 1; t++) copyTile(t, tiles, t);
     int slot = 0;
@@ -305,15 +327,18 @@ __device__ __forceinline__ void finish(const nearest_centroid_args& a) {
 
 }  // namespace
 
-#define ENTRY(name, steps, shared)                                                                                          \
+#define ENTRY(name, steps, blocks, shared)                                                                                  \
   extern "C" __global__ void __launch_bounds__(kScreenThreads, 2) nearest_centroid_screened_##name(const __grid_constant__ nearest_centroid_args a) { \
-    static_assert(Screen<steps, 4>::kShared == shared, #name);                                                              \
-    Screen<steps, 4>(a).run();                                                                                              \
+    static_assert(Screen<steps, blocks>::kShared == shared, #name);                                                         \
+    Screen<steps, blocks>(a).run();                                                                                         \
   }
 
-ENTRY(d64, 4, 28672)
-ENTRY(d96, 6, 40960)
-ENTRY(d128, 8, 53248)
+ENTRY(d64, 4, 4, 29696)
+ENTRY(d96, 6, 4, 41984)
+ENTRY(d128, 8, 3, 53760)
+ENTRY(d64_few, 4, 2, 28672)
+ENTRY(d96_few, 6, 2, 40960)
+ENTRY(d128_few, 8, 2, 53248)
 
 extern "C" __global__ void __launch_bounds__(256) nearest_centroid_screened_prepare(const __grid_constant__ nearest_centroid_args a) { prepare(a); }
 extern "C" __global__ void __launch_bounds__(kThreads, 2) nearest_centroid_screened_search(const __grid_constant__ nearest_centroid_args a) { searchListed(a); }
