@@ -71,6 +71,11 @@ type residualUnit struct {
 	decode [4]func(rows *float32, pitch int, packed *uint8, row int, codes *int32, n, d int, centroid *float32, stride int, table, inv *float32)
 	// decodeF16 does so from f16 centroids, and rounds the result to f16.
 	decodeF16 [4]func(rows *float32, pitch int, packed *uint8, row int, codes *int32, n, d int, centroid *uint16, stride int, table, inv *float32)
+	// score raises best[j] to the largest product of panel lane j with one of n tokens, decoded
+	// as decode does, but that stride is in bytes; rows has room for 12 of them. For 2
+	// and 4 bits and by vectors of the panel, from 1.
+	score    [2][5]func(panel, rows *float32, pitch int, packed *uint8, row int, codes *int32, n, d int, centroid *float32, stride int, table, inv, best *float32)
+	scoreF16 [2][5]func(panel, rows *float32, pitch int, packed *uint8, row int, codes *int32, n, d int, centroid *uint16, stride int, table, inv, best *float32)
 	// norms sets inv[i] to 1/max(‖row i‖, 1e-12) as package plaid/codec computes it. scratch has
 	// room for the rows, transposed. nil: portable.
 	norms func(rows *float32, pitch, n, d int, scratch, inv *float32)
@@ -244,20 +249,59 @@ func (m *residual) document(t *Task, q, u, hi int64) canon.Fixed {
 	for i := range m.best[:n+residualWidest] {
 		m.best[i] = negInf
 	}
+	whole := m.whole()
+	most := int64(residualChunk)
+	if whole && m.inv != nil {
+		most = hi - u
+	}
 	for u < hi {
-		from, to := m.next(t, u, hi, residualChunk)
+		from, to := m.next(t, u, hi, most)
 		u = to
-		if from == to || n == 0 {
-			continue
-		}
-		m.decode(from, to)
-		if m.unit == nil {
-			m.multiplyGeneric(q, to-from)
-		} else {
-			m.multiply(q, to-from)
+		switch {
+		case from == to || n == 0:
+		case whole:
+			m.scoreRows(q, from, to-from)
+		default:
+			m.decode(from, to)
+			if m.unit == nil {
+				m.multiplyGeneric(q, to-from)
+			} else {
+				m.multiply(q, to-from)
+			}
 		}
 	}
 	return m.steps(t, m.best[:n], m.shift[q], q)
+}
+
+// whole reports whether the level has a routine that decodes and multiplies.
+func (m *residual) whole() bool {
+	return m.unit != nil && m.unit.score[0][1] != nil && (m.bits == 2 || m.bits == 4) && m.d%8 == 0 && !m.normalize
+}
+
+// scoreRows raises the maxima of query q by n tokens from from on.
+func (m *residual) scoreRows(q, from, n int64) {
+	inv, w, b := m.factors(from, n), int64(m.unit.width), int(m.bits/4)
+	pitch, packed, code := int(m.pitch*4), &m.packed[from*m.rb], &m.code[from]
+	for at := int64(0); at < m.lanes(q); {
+		panel, lanes := m.panelAt(q, at)
+		if m.half {
+			m.unit.scoreF16[b][lanes/w](panel, &m.rows[0], pitch, packed, int(m.rb), code, int(n), int(m.d), (*uint16)(m.centroid), int(m.d*2), &m.table[0], inv, &m.best[at])
+		} else {
+			m.unit.score[b][lanes/w](panel, &m.rows[0], pitch, packed, int(m.rb), code, int(n), int(m.d), (*float32)(m.centroid), int(m.d*4), &m.table[0], inv, &m.best[at])
+		}
+		at += lanes
+	}
+}
+
+// factors is the inverse norms of n tokens from from on, or ones.
+func (m *residual) factors(from, n int64) *float32 {
+	if m.inv != nil {
+		return &m.inv[from]
+	}
+	for i := range m.scale[:n] {
+		m.scale[i] = 1
+	}
+	return &m.scale[0]
 }
 
 // multiply raises the maxima of query q by the products with n decoded tokens.
@@ -319,14 +363,7 @@ func (m *residual) decode(from, to int64) {
 
 // decodeRows decodes the first full components of n tokens in registers.
 func (m *residual) decodeRows(from, n, full int64) {
-	inv := &m.scale[0]
-	if m.inv != nil {
-		inv = &m.inv[from]
-	} else {
-		for i := range m.scale[:n] {
-			m.scale[i] = 1
-		}
-	}
+	inv := m.factors(from, n)
 	packed, code := &m.packed[from*m.rb], &m.code[from]
 	b := bits.TrailingZeros64(uint64(m.bits))
 	if m.half {

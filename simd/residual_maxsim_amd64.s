@@ -12,72 +12,71 @@ TEXT ·residualDecode1xF32AVX2(SB), NOSPLIT, $0-88
 	MOVQ           codes+32(FP), DX
 	MOVQ           inv+80(FP), BX
 	MOVQ           n+40(FP), SI
-	MOVQ           d+48(FP), DI
-	MOVQ           stride+64(FP), R8
-	MOVQ           table+72(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift1F32<>+0(SB), Y1
-	VMOVDQU        residualShift1F32<>+32(SB), Y2
-	VMOVDQU        residualShift1F32<>+64(SB), Y3
-	VMOVDQU        residualShift1F32<>+96(SB), Y4
-	IMUL3Q         $0x04, R8, R8
+	MOVQ           stride+64(FP), DI
+	MOVQ           table+72(FP), R8
+	VBROADCASTF128 (R8), Y0
+	VMOVDQU        residualShift1xF32<>+0(SB), Y1
+	VMOVDQU        residualShift1xF32<>+32(SB), Y2
+	VMOVDQU        residualShift1xF32<>+64(SB), Y3
+	VMOVDQU        residualShift1xF32<>+96(SB), Y4
+	IMUL3Q         $0x04, DI, DI
 
 token:
-	MOVL         (DX), R10
-	IMULQ        R8, R10
-	ADDQ         centroid+56(FP), R10
+	MOVL         (DX), R9
+	IMULQ        DI, R9
+	ADDQ         centroid+56(FP), R9
 	VBROADCASTSS (BX), Y5
-	MOVQ         AX, R9
-	MOVQ         CX, R11
-	MOVQ         DI, R12
-	SUBQ         $0x00000020, R12
+	MOVQ         AX, R8
+	MOVQ         CX, R10
+	MOVQ         d+48(FP), R11
+	SUBQ         $0x00000020, R11
 	JLT          few
 
 pass:
-	VPBROADCASTD (R11), Y6
+	VPBROADCASTD (R10), Y6
 	VPSRLVD      Y1, Y6, Y7
 	VPERMILPS    Y7, Y0, Y7
-	VADDPS       (R10), Y7, Y7
+	VADDPS       (R9), Y7, Y7
 	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y7, (R9)
+	VMOVUPS      Y7, (R8)
 	VPSRLVD      Y2, Y6, Y7
 	VPERMILPS    Y7, Y0, Y7
-	VADDPS       32(R10), Y7, Y7
+	VADDPS       32(R9), Y7, Y7
 	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y7, 32(R9)
+	VMOVUPS      Y7, 32(R8)
 	VPSRLVD      Y3, Y6, Y7
 	VPERMILPS    Y7, Y0, Y7
-	VADDPS       64(R10), Y7, Y7
+	VADDPS       64(R9), Y7, Y7
 	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y7, 64(R9)
+	VMOVUPS      Y7, 64(R8)
 	VPSRLVD      Y4, Y6, Y6
 	VPERMILPS    Y6, Y0, Y6
-	VADDPS       96(R10), Y6, Y6
+	VADDPS       96(R9), Y6, Y6
 	VMULPS       Y5, Y6, Y6
-	VMOVUPS      Y6, 96(R9)
+	VMOVUPS      Y6, 96(R8)
+	ADDQ         $0x00000080, R8
 	ADDQ         $0x00000080, R9
-	ADDQ         $0x00000080, R10
-	ADDQ         $0x00000004, R11
-	SUBQ         $0x00000020, R12
+	ADDQ         $0x00000004, R10
+	SUBQ         $0x00000020, R11
 	JGE          pass
 
 few:
-	ADDQ $0x00000020, R12
+	ADDQ $0x00000020, R11
 	JZ   done
 
 eight:
-	MOVBLZX      (R11), R13
-	VMOVD        R13, X6
+	MOVBLZX      (R10), R12
+	VMOVD        R12, X6
 	VPBROADCASTD X6, Y6
 	VPSRLVD      Y1, Y6, Y6
 	VPERMILPS    Y6, Y0, Y6
-	VADDPS       (R10), Y6, Y6
+	VADDPS       (R9), Y6, Y6
 	VMULPS       Y5, Y6, Y6
-	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, (R8)
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000001, R11
-	SUBQ         $0x00000008, R12
+	ADDQ         $0x00000001, R10
+	SUBQ         $0x00000008, R11
 	JNZ          eight
 
 done:
@@ -90,39 +89,39 @@ done:
 	VZEROUPPER
 	RET
 
-DATA residualShift1F32<>+0(SB)/4, $0x00000007
-DATA residualShift1F32<>+4(SB)/4, $0x00000006
-DATA residualShift1F32<>+8(SB)/4, $0x00000005
-DATA residualShift1F32<>+12(SB)/4, $0x00000004
-DATA residualShift1F32<>+16(SB)/4, $0x00000003
-DATA residualShift1F32<>+20(SB)/4, $0x00000002
-DATA residualShift1F32<>+24(SB)/4, $0x00000001
-DATA residualShift1F32<>+28(SB)/4, $0x00000000
-DATA residualShift1F32<>+32(SB)/4, $0x0000000f
-DATA residualShift1F32<>+36(SB)/4, $0x0000000e
-DATA residualShift1F32<>+40(SB)/4, $0x0000000d
-DATA residualShift1F32<>+44(SB)/4, $0x0000000c
-DATA residualShift1F32<>+48(SB)/4, $0x0000000b
-DATA residualShift1F32<>+52(SB)/4, $0x0000000a
-DATA residualShift1F32<>+56(SB)/4, $0x00000009
-DATA residualShift1F32<>+60(SB)/4, $0x00000008
-DATA residualShift1F32<>+64(SB)/4, $0x00000017
-DATA residualShift1F32<>+68(SB)/4, $0x00000016
-DATA residualShift1F32<>+72(SB)/4, $0x00000015
-DATA residualShift1F32<>+76(SB)/4, $0x00000014
-DATA residualShift1F32<>+80(SB)/4, $0x00000013
-DATA residualShift1F32<>+84(SB)/4, $0x00000012
-DATA residualShift1F32<>+88(SB)/4, $0x00000011
-DATA residualShift1F32<>+92(SB)/4, $0x00000010
-DATA residualShift1F32<>+96(SB)/4, $0x0000001f
-DATA residualShift1F32<>+100(SB)/4, $0x0000001e
-DATA residualShift1F32<>+104(SB)/4, $0x0000001d
-DATA residualShift1F32<>+108(SB)/4, $0x0000001c
-DATA residualShift1F32<>+112(SB)/4, $0x0000001b
-DATA residualShift1F32<>+116(SB)/4, $0x0000001a
-DATA residualShift1F32<>+120(SB)/4, $0x00000019
-DATA residualShift1F32<>+124(SB)/4, $0x00000018
-GLOBL residualShift1F32<>(SB), RODATA|NOPTR, $128
+DATA residualShift1xF32<>+0(SB)/4, $0x00000007
+DATA residualShift1xF32<>+4(SB)/4, $0x00000006
+DATA residualShift1xF32<>+8(SB)/4, $0x00000005
+DATA residualShift1xF32<>+12(SB)/4, $0x00000004
+DATA residualShift1xF32<>+16(SB)/4, $0x00000003
+DATA residualShift1xF32<>+20(SB)/4, $0x00000002
+DATA residualShift1xF32<>+24(SB)/4, $0x00000001
+DATA residualShift1xF32<>+28(SB)/4, $0x00000000
+DATA residualShift1xF32<>+32(SB)/4, $0x0000000f
+DATA residualShift1xF32<>+36(SB)/4, $0x0000000e
+DATA residualShift1xF32<>+40(SB)/4, $0x0000000d
+DATA residualShift1xF32<>+44(SB)/4, $0x0000000c
+DATA residualShift1xF32<>+48(SB)/4, $0x0000000b
+DATA residualShift1xF32<>+52(SB)/4, $0x0000000a
+DATA residualShift1xF32<>+56(SB)/4, $0x00000009
+DATA residualShift1xF32<>+60(SB)/4, $0x00000008
+DATA residualShift1xF32<>+64(SB)/4, $0x00000017
+DATA residualShift1xF32<>+68(SB)/4, $0x00000016
+DATA residualShift1xF32<>+72(SB)/4, $0x00000015
+DATA residualShift1xF32<>+76(SB)/4, $0x00000014
+DATA residualShift1xF32<>+80(SB)/4, $0x00000013
+DATA residualShift1xF32<>+84(SB)/4, $0x00000012
+DATA residualShift1xF32<>+88(SB)/4, $0x00000011
+DATA residualShift1xF32<>+92(SB)/4, $0x00000010
+DATA residualShift1xF32<>+96(SB)/4, $0x0000001f
+DATA residualShift1xF32<>+100(SB)/4, $0x0000001e
+DATA residualShift1xF32<>+104(SB)/4, $0x0000001d
+DATA residualShift1xF32<>+108(SB)/4, $0x0000001c
+DATA residualShift1xF32<>+112(SB)/4, $0x0000001b
+DATA residualShift1xF32<>+116(SB)/4, $0x0000001a
+DATA residualShift1xF32<>+120(SB)/4, $0x00000019
+DATA residualShift1xF32<>+124(SB)/4, $0x00000018
+GLOBL residualShift1xF32<>(SB), RODATA|NOPTR, $128
 
 // func residualDecode2xF32AVX2(rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *float32, stride int, table *float32, inv *float32)
 // Requires: AVX, AVX2
@@ -132,71 +131,70 @@ TEXT ·residualDecode2xF32AVX2(SB), NOSPLIT, $0-88
 	MOVQ           codes+32(FP), DX
 	MOVQ           inv+80(FP), BX
 	MOVQ           n+40(FP), SI
-	MOVQ           d+48(FP), DI
-	MOVQ           stride+64(FP), R8
-	MOVQ           table+72(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift2F32<>+0(SB), Y1
-	VMOVDQU        residualShift2F32<>+32(SB), Y2
-	IMUL3Q         $0x04, R8, R8
+	MOVQ           stride+64(FP), DI
+	MOVQ           table+72(FP), R8
+	VBROADCASTF128 (R8), Y0
+	VMOVDQU        residualShift2xF32<>+0(SB), Y1
+	VMOVDQU        residualShift2xF32<>+32(SB), Y2
+	IMUL3Q         $0x04, DI, DI
 
 token:
-	MOVL         (DX), R10
-	IMULQ        R8, R10
-	ADDQ         centroid+56(FP), R10
+	MOVL         (DX), R9
+	IMULQ        DI, R9
+	ADDQ         centroid+56(FP), R9
 	VBROADCASTSS (BX), Y3
-	MOVQ         AX, R9
-	MOVQ         CX, R11
-	MOVQ         DI, R12
-	SUBQ         $0x00000020, R12
+	MOVQ         AX, R8
+	MOVQ         CX, R10
+	MOVQ         d+48(FP), R11
+	SUBQ         $0x00000020, R11
 	JLT          few
 
 pass:
-	VPBROADCASTD (R11), Y4
+	VPBROADCASTD (R10), Y4
 	VPSRLVD      Y1, Y4, Y5
 	VPERMILPS    Y5, Y0, Y5
-	VADDPS       (R10), Y5, Y5
+	VADDPS       (R9), Y5, Y5
 	VMULPS       Y3, Y5, Y5
-	VMOVUPS      Y5, (R9)
+	VMOVUPS      Y5, (R8)
 	VPSRLVD      Y2, Y4, Y4
 	VPERMILPS    Y4, Y0, Y4
-	VADDPS       32(R10), Y4, Y4
+	VADDPS       32(R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(R9)
-	VPBROADCASTD 4(R11), Y4
+	VMOVUPS      Y4, 32(R8)
+	VPBROADCASTD 4(R10), Y4
 	VPSRLVD      Y1, Y4, Y5
 	VPERMILPS    Y5, Y0, Y5
-	VADDPS       64(R10), Y5, Y5
+	VADDPS       64(R9), Y5, Y5
 	VMULPS       Y3, Y5, Y5
-	VMOVUPS      Y5, 64(R9)
+	VMOVUPS      Y5, 64(R8)
 	VPSRLVD      Y2, Y4, Y4
 	VPERMILPS    Y4, Y0, Y4
-	VADDPS       96(R10), Y4, Y4
+	VADDPS       96(R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 96(R9)
+	VMOVUPS      Y4, 96(R8)
+	ADDQ         $0x00000080, R8
 	ADDQ         $0x00000080, R9
-	ADDQ         $0x00000080, R10
-	ADDQ         $0x00000008, R11
-	SUBQ         $0x00000020, R12
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000020, R11
 	JGE          pass
 
 few:
-	ADDQ $0x00000020, R12
+	ADDQ $0x00000020, R11
 	JZ   done
 
 eight:
-	MOVWLZX      (R11), R13
-	VMOVD        R13, X4
+	MOVWLZX      (R10), R12
+	VMOVD        R12, X4
 	VPBROADCASTD X4, Y4
 	VPSRLVD      Y1, Y4, Y4
 	VPERMILPS    Y4, Y0, Y4
-	VADDPS       (R10), Y4, Y4
+	VADDPS       (R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, (R8)
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000002, R11
-	SUBQ         $0x00000008, R12
+	ADDQ         $0x00000002, R10
+	SUBQ         $0x00000008, R11
 	JNZ          eight
 
 done:
@@ -209,23 +207,23 @@ done:
 	VZEROUPPER
 	RET
 
-DATA residualShift2F32<>+0(SB)/4, $0x00000006
-DATA residualShift2F32<>+4(SB)/4, $0x00000004
-DATA residualShift2F32<>+8(SB)/4, $0x00000002
-DATA residualShift2F32<>+12(SB)/4, $0x00000000
-DATA residualShift2F32<>+16(SB)/4, $0x0000000e
-DATA residualShift2F32<>+20(SB)/4, $0x0000000c
-DATA residualShift2F32<>+24(SB)/4, $0x0000000a
-DATA residualShift2F32<>+28(SB)/4, $0x00000008
-DATA residualShift2F32<>+32(SB)/4, $0x00000016
-DATA residualShift2F32<>+36(SB)/4, $0x00000014
-DATA residualShift2F32<>+40(SB)/4, $0x00000012
-DATA residualShift2F32<>+44(SB)/4, $0x00000010
-DATA residualShift2F32<>+48(SB)/4, $0x0000001e
-DATA residualShift2F32<>+52(SB)/4, $0x0000001c
-DATA residualShift2F32<>+56(SB)/4, $0x0000001a
-DATA residualShift2F32<>+60(SB)/4, $0x00000018
-GLOBL residualShift2F32<>(SB), RODATA|NOPTR, $64
+DATA residualShift2xF32<>+0(SB)/4, $0x00000006
+DATA residualShift2xF32<>+4(SB)/4, $0x00000004
+DATA residualShift2xF32<>+8(SB)/4, $0x00000002
+DATA residualShift2xF32<>+12(SB)/4, $0x00000000
+DATA residualShift2xF32<>+16(SB)/4, $0x0000000e
+DATA residualShift2xF32<>+20(SB)/4, $0x0000000c
+DATA residualShift2xF32<>+24(SB)/4, $0x0000000a
+DATA residualShift2xF32<>+28(SB)/4, $0x00000008
+DATA residualShift2xF32<>+32(SB)/4, $0x00000016
+DATA residualShift2xF32<>+36(SB)/4, $0x00000014
+DATA residualShift2xF32<>+40(SB)/4, $0x00000012
+DATA residualShift2xF32<>+44(SB)/4, $0x00000010
+DATA residualShift2xF32<>+48(SB)/4, $0x0000001e
+DATA residualShift2xF32<>+52(SB)/4, $0x0000001c
+DATA residualShift2xF32<>+56(SB)/4, $0x0000001a
+DATA residualShift2xF32<>+60(SB)/4, $0x00000018
+GLOBL residualShift2xF32<>(SB), RODATA|NOPTR, $64
 
 // func residualDecode4xF32AVX2(rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *float32, stride int, table *float32, inv *float32)
 // Requires: AVX, AVX2
@@ -235,86 +233,85 @@ TEXT ·residualDecode4xF32AVX2(SB), NOSPLIT, $0-88
 	MOVQ    codes+32(FP), DX
 	MOVQ    inv+80(FP), BX
 	MOVQ    n+40(FP), SI
-	MOVQ    d+48(FP), DI
-	MOVQ    stride+64(FP), R8
-	MOVQ    table+72(FP), R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	VMOVDQU residualShift4F32<>+0(SB), Y2
-	IMUL3Q  $0x04, R8, R8
+	MOVQ    stride+64(FP), DI
+	MOVQ    table+72(FP), R8
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVDQU residualShift4xF32<>+0(SB), Y2
+	IMUL3Q  $0x04, DI, DI
 
 token:
-	MOVL         (DX), R10
-	IMULQ        R8, R10
-	ADDQ         centroid+56(FP), R10
+	MOVL         (DX), R9
+	IMULQ        DI, R9
+	ADDQ         centroid+56(FP), R9
 	VBROADCASTSS (BX), Y3
-	MOVQ         AX, R9
-	MOVQ         CX, R11
-	MOVQ         DI, R12
-	SUBQ         $0x00000020, R12
+	MOVQ         AX, R8
+	MOVQ         CX, R10
+	MOVQ         d+48(FP), R11
+	SUBQ         $0x00000020, R11
 	JLT          few
 
 pass:
-	VPBROADCASTD (R11), Y4
+	VPBROADCASTD (R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       (R10), Y4, Y4
+	VADDPS       (R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R9)
-	VPBROADCASTD 4(R11), Y4
+	VMOVUPS      Y4, (R8)
+	VPBROADCASTD 4(R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       32(R10), Y4, Y4
+	VADDPS       32(R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(R9)
-	VPBROADCASTD 8(R11), Y4
+	VMOVUPS      Y4, 32(R8)
+	VPBROADCASTD 8(R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       64(R10), Y4, Y4
+	VADDPS       64(R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 64(R9)
-	VPBROADCASTD 12(R11), Y4
+	VMOVUPS      Y4, 64(R8)
+	VPBROADCASTD 12(R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       96(R10), Y4, Y4
+	VADDPS       96(R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 96(R9)
+	VMOVUPS      Y4, 96(R8)
+	ADDQ         $0x00000080, R8
 	ADDQ         $0x00000080, R9
-	ADDQ         $0x00000080, R10
-	ADDQ         $0x00000010, R11
-	SUBQ         $0x00000020, R12
+	ADDQ         $0x00000010, R10
+	SUBQ         $0x00000020, R11
 	JGE          pass
 
 few:
-	ADDQ $0x00000020, R12
+	ADDQ $0x00000020, R11
 	JZ   done
 
 eight:
-	VPBROADCASTD (R11), Y4
+	VPBROADCASTD (R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       (R10), Y4, Y4
+	VADDPS       (R9), Y4, Y4
 	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, (R8)
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000004, R11
-	SUBQ         $0x00000008, R12
+	ADDQ         $0x00000004, R10
+	SUBQ         $0x00000008, R11
 	JNZ          eight
 
 done:
@@ -327,15 +324,15 @@ done:
 	VZEROUPPER
 	RET
 
-DATA residualShift4F32<>+0(SB)/4, $0x00000004
-DATA residualShift4F32<>+4(SB)/4, $0x00000000
-DATA residualShift4F32<>+8(SB)/4, $0x0000000c
-DATA residualShift4F32<>+12(SB)/4, $0x00000008
-DATA residualShift4F32<>+16(SB)/4, $0x00000014
-DATA residualShift4F32<>+20(SB)/4, $0x00000010
-DATA residualShift4F32<>+24(SB)/4, $0x0000001c
-DATA residualShift4F32<>+28(SB)/4, $0x00000018
-GLOBL residualShift4F32<>(SB), RODATA|NOPTR, $32
+DATA residualShift4xF32<>+0(SB)/4, $0x00000004
+DATA residualShift4xF32<>+4(SB)/4, $0x00000000
+DATA residualShift4xF32<>+8(SB)/4, $0x0000000c
+DATA residualShift4xF32<>+12(SB)/4, $0x00000008
+DATA residualShift4xF32<>+16(SB)/4, $0x00000014
+DATA residualShift4xF32<>+20(SB)/4, $0x00000010
+DATA residualShift4xF32<>+24(SB)/4, $0x0000001c
+DATA residualShift4xF32<>+28(SB)/4, $0x00000018
+GLOBL residualShift4xF32<>(SB), RODATA|NOPTR, $32
 
 // func residualDecode8xF32AVX2(rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *float32, stride int, table *float32, inv *float32)
 // Requires: AVX, AVX2
@@ -345,68 +342,67 @@ TEXT ·residualDecode8xF32AVX2(SB), NOSPLIT, $0-88
 	MOVQ   codes+32(FP), DX
 	MOVQ   inv+80(FP), BX
 	MOVQ   n+40(FP), SI
-	MOVQ   d+48(FP), DI
-	MOVQ   stride+64(FP), R8
-	MOVQ   table+72(FP), R9
-	IMUL3Q $0x04, R8, R8
+	MOVQ   stride+64(FP), DI
+	MOVQ   table+72(FP), R8
+	IMUL3Q $0x04, DI, DI
 
 token:
-	MOVL         (DX), R11
-	IMULQ        R8, R11
-	ADDQ         centroid+56(FP), R11
+	MOVL         (DX), R10
+	IMULQ        DI, R10
+	ADDQ         centroid+56(FP), R10
 	VBROADCASTSS (BX), Y0
-	MOVQ         AX, R10
-	MOVQ         CX, R12
-	MOVQ         DI, R13
-	SUBQ         $0x00000020, R13
+	MOVQ         AX, R9
+	MOVQ         CX, R11
+	MOVQ         d+48(FP), R12
+	SUBQ         $0x00000020, R12
 	JLT          few
 
 pass:
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  (R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y1
-	VADDPS     (R11), Y1, Y1
+	VPMOVZXBD  (R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y1
+	VADDPS     (R10), Y1, Y1
 	VMULPS     Y0, Y1, Y1
-	VMOVUPS    Y1, (R10)
+	VMOVUPS    Y1, (R9)
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  8(R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y4
-	VADDPS     32(R11), Y4, Y4
+	VPMOVZXBD  8(R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y4
+	VADDPS     32(R10), Y4, Y4
 	VMULPS     Y0, Y4, Y4
-	VMOVUPS    Y4, 32(R10)
+	VMOVUPS    Y4, 32(R9)
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  16(R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y5
-	VADDPS     64(R11), Y5, Y5
+	VPMOVZXBD  16(R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y5
+	VADDPS     64(R10), Y5, Y5
 	VMULPS     Y0, Y5, Y5
-	VMOVUPS    Y5, 64(R10)
+	VMOVUPS    Y5, 64(R9)
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  24(R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y6
-	VADDPS     96(R11), Y6, Y6
+	VPMOVZXBD  24(R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y6
+	VADDPS     96(R10), Y6, Y6
 	VMULPS     Y0, Y6, Y6
-	VMOVUPS    Y6, 96(R10)
+	VMOVUPS    Y6, 96(R9)
+	ADDQ       $0x00000080, R9
 	ADDQ       $0x00000080, R10
-	ADDQ       $0x00000080, R11
-	ADDQ       $0x00000020, R12
-	SUBQ       $0x00000020, R13
+	ADDQ       $0x00000020, R11
+	SUBQ       $0x00000020, R12
 	JGE        pass
 
 few:
-	ADDQ $0x00000020, R13
+	ADDQ $0x00000020, R12
 	JZ   done
 
 eight:
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  (R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y7
-	VADDPS     (R11), Y7, Y7
+	VPMOVZXBD  (R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y7
+	VADDPS     (R10), Y7, Y7
 	VMULPS     Y0, Y7, Y7
-	VMOVUPS    Y7, (R10)
+	VMOVUPS    Y7, (R9)
+	ADDQ       $0x00000020, R9
 	ADDQ       $0x00000020, R10
-	ADDQ       $0x00000020, R11
-	ADDQ       $0x00000008, R12
-	SUBQ       $0x00000008, R13
+	ADDQ       $0x00000008, R11
+	SUBQ       $0x00000008, R12
 	JNZ        eight
 
 done:
@@ -427,87 +423,86 @@ TEXT ·residualDecode1xF16AVX2(SB), NOSPLIT, $0-88
 	MOVQ           codes+32(FP), DX
 	MOVQ           inv+80(FP), BX
 	MOVQ           n+40(FP), SI
-	MOVQ           d+48(FP), DI
-	MOVQ           stride+64(FP), R8
-	MOVQ           table+72(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift1F16<>+0(SB), Y1
-	VMOVDQU        residualShift1F16<>+32(SB), Y2
-	VMOVDQU        residualShift1F16<>+64(SB), Y3
-	VMOVDQU        residualShift1F16<>+96(SB), Y4
-	IMUL3Q         $0x02, R8, R8
+	MOVQ           stride+64(FP), DI
+	MOVQ           table+72(FP), R8
+	VBROADCASTF128 (R8), Y0
+	VMOVDQU        residualShift1xF16<>+0(SB), Y1
+	VMOVDQU        residualShift1xF16<>+32(SB), Y2
+	VMOVDQU        residualShift1xF16<>+64(SB), Y3
+	VMOVDQU        residualShift1xF16<>+96(SB), Y4
+	IMUL3Q         $0x02, DI, DI
 
 token:
-	MOVL         (DX), R10
-	IMULQ        R8, R10
-	ADDQ         centroid+56(FP), R10
+	MOVL         (DX), R9
+	IMULQ        DI, R9
+	ADDQ         centroid+56(FP), R9
 	VBROADCASTSS (BX), Y5
-	MOVQ         AX, R9
-	MOVQ         CX, R11
-	MOVQ         DI, R12
-	SUBQ         $0x00000020, R12
+	MOVQ         AX, R8
+	MOVQ         CX, R10
+	MOVQ         d+48(FP), R11
+	SUBQ         $0x00000020, R11
 	JLT          few
 
 pass:
-	VPBROADCASTD (R11), Y6
+	VPBROADCASTD (R10), Y6
 	VPSRLVD      Y1, Y6, Y7
 	VPERMILPS    Y7, Y0, Y7
-	VCVTPH2PS    (R10), Y8
+	VCVTPH2PS    (R9), Y8
 	VADDPS       Y8, Y7, Y7
 	VMULPS       Y5, Y7, Y7
 	VCVTPS2PH    $0x00, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMOVUPS      Y7, (R9)
+	VMOVUPS      Y7, (R8)
 	VPSRLVD      Y2, Y6, Y7
 	VPERMILPS    Y7, Y0, Y7
-	VCVTPH2PS    16(R10), Y8
+	VCVTPH2PS    16(R9), Y8
 	VADDPS       Y8, Y7, Y7
 	VMULPS       Y5, Y7, Y7
 	VCVTPS2PH    $0x00, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMOVUPS      Y7, 32(R9)
+	VMOVUPS      Y7, 32(R8)
 	VPSRLVD      Y3, Y6, Y7
 	VPERMILPS    Y7, Y0, Y7
-	VCVTPH2PS    32(R10), Y8
+	VCVTPH2PS    32(R9), Y8
 	VADDPS       Y8, Y7, Y7
 	VMULPS       Y5, Y7, Y7
 	VCVTPS2PH    $0x00, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMOVUPS      Y7, 64(R9)
+	VMOVUPS      Y7, 64(R8)
 	VPSRLVD      Y4, Y6, Y6
 	VPERMILPS    Y6, Y0, Y6
-	VCVTPH2PS    48(R10), Y7
+	VCVTPH2PS    48(R9), Y7
 	VADDPS       Y7, Y6, Y6
 	VMULPS       Y5, Y6, Y6
 	VCVTPS2PH    $0x00, Y6, X6
 	VCVTPH2PS    X6, Y6
-	VMOVUPS      Y6, 96(R9)
-	ADDQ         $0x00000080, R9
-	ADDQ         $0x00000040, R10
-	ADDQ         $0x00000004, R11
-	SUBQ         $0x00000020, R12
+	VMOVUPS      Y6, 96(R8)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000004, R10
+	SUBQ         $0x00000020, R11
 	JGE          pass
 
 few:
-	ADDQ $0x00000020, R12
+	ADDQ $0x00000020, R11
 	JZ   done
 
 eight:
-	MOVBLZX      (R11), R13
-	VMOVD        R13, X6
+	MOVBLZX      (R10), R12
+	VMOVD        R12, X6
 	VPBROADCASTD X6, Y6
 	VPSRLVD      Y1, Y6, Y6
 	VPERMILPS    Y6, Y0, Y6
-	VCVTPH2PS    (R10), Y7
+	VCVTPH2PS    (R9), Y7
 	VADDPS       Y7, Y6, Y6
 	VMULPS       Y5, Y6, Y6
 	VCVTPS2PH    $0x00, Y6, X6
 	VCVTPH2PS    X6, Y6
-	VMOVUPS      Y6, (R9)
-	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000010, R10
-	ADDQ         $0x00000001, R11
-	SUBQ         $0x00000008, R12
+	VMOVUPS      Y6, (R8)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000010, R9
+	ADDQ         $0x00000001, R10
+	SUBQ         $0x00000008, R11
 	JNZ          eight
 
 done:
@@ -520,39 +515,39 @@ done:
 	VZEROUPPER
 	RET
 
-DATA residualShift1F16<>+0(SB)/4, $0x00000007
-DATA residualShift1F16<>+4(SB)/4, $0x00000006
-DATA residualShift1F16<>+8(SB)/4, $0x00000005
-DATA residualShift1F16<>+12(SB)/4, $0x00000004
-DATA residualShift1F16<>+16(SB)/4, $0x00000003
-DATA residualShift1F16<>+20(SB)/4, $0x00000002
-DATA residualShift1F16<>+24(SB)/4, $0x00000001
-DATA residualShift1F16<>+28(SB)/4, $0x00000000
-DATA residualShift1F16<>+32(SB)/4, $0x0000000f
-DATA residualShift1F16<>+36(SB)/4, $0x0000000e
-DATA residualShift1F16<>+40(SB)/4, $0x0000000d
-DATA residualShift1F16<>+44(SB)/4, $0x0000000c
-DATA residualShift1F16<>+48(SB)/4, $0x0000000b
-DATA residualShift1F16<>+52(SB)/4, $0x0000000a
-DATA residualShift1F16<>+56(SB)/4, $0x00000009
-DATA residualShift1F16<>+60(SB)/4, $0x00000008
-DATA residualShift1F16<>+64(SB)/4, $0x00000017
-DATA residualShift1F16<>+68(SB)/4, $0x00000016
-DATA residualShift1F16<>+72(SB)/4, $0x00000015
-DATA residualShift1F16<>+76(SB)/4, $0x00000014
-DATA residualShift1F16<>+80(SB)/4, $0x00000013
-DATA residualShift1F16<>+84(SB)/4, $0x00000012
-DATA residualShift1F16<>+88(SB)/4, $0x00000011
-DATA residualShift1F16<>+92(SB)/4, $0x00000010
-DATA residualShift1F16<>+96(SB)/4, $0x0000001f
-DATA residualShift1F16<>+100(SB)/4, $0x0000001e
-DATA residualShift1F16<>+104(SB)/4, $0x0000001d
-DATA residualShift1F16<>+108(SB)/4, $0x0000001c
-DATA residualShift1F16<>+112(SB)/4, $0x0000001b
-DATA residualShift1F16<>+116(SB)/4, $0x0000001a
-DATA residualShift1F16<>+120(SB)/4, $0x00000019
-DATA residualShift1F16<>+124(SB)/4, $0x00000018
-GLOBL residualShift1F16<>(SB), RODATA|NOPTR, $128
+DATA residualShift1xF16<>+0(SB)/4, $0x00000007
+DATA residualShift1xF16<>+4(SB)/4, $0x00000006
+DATA residualShift1xF16<>+8(SB)/4, $0x00000005
+DATA residualShift1xF16<>+12(SB)/4, $0x00000004
+DATA residualShift1xF16<>+16(SB)/4, $0x00000003
+DATA residualShift1xF16<>+20(SB)/4, $0x00000002
+DATA residualShift1xF16<>+24(SB)/4, $0x00000001
+DATA residualShift1xF16<>+28(SB)/4, $0x00000000
+DATA residualShift1xF16<>+32(SB)/4, $0x0000000f
+DATA residualShift1xF16<>+36(SB)/4, $0x0000000e
+DATA residualShift1xF16<>+40(SB)/4, $0x0000000d
+DATA residualShift1xF16<>+44(SB)/4, $0x0000000c
+DATA residualShift1xF16<>+48(SB)/4, $0x0000000b
+DATA residualShift1xF16<>+52(SB)/4, $0x0000000a
+DATA residualShift1xF16<>+56(SB)/4, $0x00000009
+DATA residualShift1xF16<>+60(SB)/4, $0x00000008
+DATA residualShift1xF16<>+64(SB)/4, $0x00000017
+DATA residualShift1xF16<>+68(SB)/4, $0x00000016
+DATA residualShift1xF16<>+72(SB)/4, $0x00000015
+DATA residualShift1xF16<>+76(SB)/4, $0x00000014
+DATA residualShift1xF16<>+80(SB)/4, $0x00000013
+DATA residualShift1xF16<>+84(SB)/4, $0x00000012
+DATA residualShift1xF16<>+88(SB)/4, $0x00000011
+DATA residualShift1xF16<>+92(SB)/4, $0x00000010
+DATA residualShift1xF16<>+96(SB)/4, $0x0000001f
+DATA residualShift1xF16<>+100(SB)/4, $0x0000001e
+DATA residualShift1xF16<>+104(SB)/4, $0x0000001d
+DATA residualShift1xF16<>+108(SB)/4, $0x0000001c
+DATA residualShift1xF16<>+112(SB)/4, $0x0000001b
+DATA residualShift1xF16<>+116(SB)/4, $0x0000001a
+DATA residualShift1xF16<>+120(SB)/4, $0x00000019
+DATA residualShift1xF16<>+124(SB)/4, $0x00000018
+GLOBL residualShift1xF16<>(SB), RODATA|NOPTR, $128
 
 // func residualDecode2xF16AVX2(rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *uint16, stride int, table *float32, inv *float32)
 // Requires: AVX, AVX2, F16C
@@ -562,86 +557,85 @@ TEXT ·residualDecode2xF16AVX2(SB), NOSPLIT, $0-88
 	MOVQ           codes+32(FP), DX
 	MOVQ           inv+80(FP), BX
 	MOVQ           n+40(FP), SI
-	MOVQ           d+48(FP), DI
-	MOVQ           stride+64(FP), R8
-	MOVQ           table+72(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift2F16<>+0(SB), Y1
-	VMOVDQU        residualShift2F16<>+32(SB), Y2
-	IMUL3Q         $0x02, R8, R8
+	MOVQ           stride+64(FP), DI
+	MOVQ           table+72(FP), R8
+	VBROADCASTF128 (R8), Y0
+	VMOVDQU        residualShift2xF16<>+0(SB), Y1
+	VMOVDQU        residualShift2xF16<>+32(SB), Y2
+	IMUL3Q         $0x02, DI, DI
 
 token:
-	MOVL         (DX), R10
-	IMULQ        R8, R10
-	ADDQ         centroid+56(FP), R10
+	MOVL         (DX), R9
+	IMULQ        DI, R9
+	ADDQ         centroid+56(FP), R9
 	VBROADCASTSS (BX), Y3
-	MOVQ         AX, R9
-	MOVQ         CX, R11
-	MOVQ         DI, R12
-	SUBQ         $0x00000020, R12
+	MOVQ         AX, R8
+	MOVQ         CX, R10
+	MOVQ         d+48(FP), R11
+	SUBQ         $0x00000020, R11
 	JLT          few
 
 pass:
-	VPBROADCASTD (R11), Y4
+	VPBROADCASTD (R10), Y4
 	VPSRLVD      Y1, Y4, Y5
 	VPERMILPS    Y5, Y0, Y5
-	VCVTPH2PS    (R10), Y6
+	VCVTPH2PS    (R9), Y6
 	VADDPS       Y6, Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VCVTPS2PH    $0x00, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMOVUPS      Y5, (R9)
+	VMOVUPS      Y5, (R8)
 	VPSRLVD      Y2, Y4, Y4
 	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    16(R10), Y5
+	VCVTPH2PS    16(R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 32(R9)
-	VPBROADCASTD 4(R11), Y4
+	VMOVUPS      Y4, 32(R8)
+	VPBROADCASTD 4(R10), Y4
 	VPSRLVD      Y1, Y4, Y5
 	VPERMILPS    Y5, Y0, Y5
-	VCVTPH2PS    32(R10), Y6
+	VCVTPH2PS    32(R9), Y6
 	VADDPS       Y6, Y5, Y5
 	VMULPS       Y3, Y5, Y5
 	VCVTPS2PH    $0x00, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMOVUPS      Y5, 64(R9)
+	VMOVUPS      Y5, 64(R8)
 	VPSRLVD      Y2, Y4, Y4
 	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    48(R10), Y5
+	VCVTPH2PS    48(R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 96(R9)
-	ADDQ         $0x00000080, R9
-	ADDQ         $0x00000040, R10
-	ADDQ         $0x00000008, R11
-	SUBQ         $0x00000020, R12
+	VMOVUPS      Y4, 96(R8)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000020, R11
 	JGE          pass
 
 few:
-	ADDQ $0x00000020, R12
+	ADDQ $0x00000020, R11
 	JZ   done
 
 eight:
-	MOVWLZX      (R11), R13
-	VMOVD        R13, X4
+	MOVWLZX      (R10), R12
+	VMOVD        R12, X4
 	VPBROADCASTD X4, Y4
 	VPSRLVD      Y1, Y4, Y4
 	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    (R10), Y5
+	VCVTPH2PS    (R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R9)
-	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000010, R10
-	ADDQ         $0x00000002, R11
-	SUBQ         $0x00000008, R12
+	VMOVUPS      Y4, (R8)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000010, R9
+	ADDQ         $0x00000002, R10
+	SUBQ         $0x00000008, R11
 	JNZ          eight
 
 done:
@@ -654,23 +648,23 @@ done:
 	VZEROUPPER
 	RET
 
-DATA residualShift2F16<>+0(SB)/4, $0x00000006
-DATA residualShift2F16<>+4(SB)/4, $0x00000004
-DATA residualShift2F16<>+8(SB)/4, $0x00000002
-DATA residualShift2F16<>+12(SB)/4, $0x00000000
-DATA residualShift2F16<>+16(SB)/4, $0x0000000e
-DATA residualShift2F16<>+20(SB)/4, $0x0000000c
-DATA residualShift2F16<>+24(SB)/4, $0x0000000a
-DATA residualShift2F16<>+28(SB)/4, $0x00000008
-DATA residualShift2F16<>+32(SB)/4, $0x00000016
-DATA residualShift2F16<>+36(SB)/4, $0x00000014
-DATA residualShift2F16<>+40(SB)/4, $0x00000012
-DATA residualShift2F16<>+44(SB)/4, $0x00000010
-DATA residualShift2F16<>+48(SB)/4, $0x0000001e
-DATA residualShift2F16<>+52(SB)/4, $0x0000001c
-DATA residualShift2F16<>+56(SB)/4, $0x0000001a
-DATA residualShift2F16<>+60(SB)/4, $0x00000018
-GLOBL residualShift2F16<>(SB), RODATA|NOPTR, $64
+DATA residualShift2xF16<>+0(SB)/4, $0x00000006
+DATA residualShift2xF16<>+4(SB)/4, $0x00000004
+DATA residualShift2xF16<>+8(SB)/4, $0x00000002
+DATA residualShift2xF16<>+12(SB)/4, $0x00000000
+DATA residualShift2xF16<>+16(SB)/4, $0x0000000e
+DATA residualShift2xF16<>+20(SB)/4, $0x0000000c
+DATA residualShift2xF16<>+24(SB)/4, $0x0000000a
+DATA residualShift2xF16<>+28(SB)/4, $0x00000008
+DATA residualShift2xF16<>+32(SB)/4, $0x00000016
+DATA residualShift2xF16<>+36(SB)/4, $0x00000014
+DATA residualShift2xF16<>+40(SB)/4, $0x00000012
+DATA residualShift2xF16<>+44(SB)/4, $0x00000010
+DATA residualShift2xF16<>+48(SB)/4, $0x0000001e
+DATA residualShift2xF16<>+52(SB)/4, $0x0000001c
+DATA residualShift2xF16<>+56(SB)/4, $0x0000001a
+DATA residualShift2xF16<>+60(SB)/4, $0x00000018
+GLOBL residualShift2xF16<>(SB), RODATA|NOPTR, $64
 
 // func residualDecode4xF16AVX2(rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *uint16, stride int, table *float32, inv *float32)
 // Requires: AVX, AVX2, F16C
@@ -680,101 +674,100 @@ TEXT ·residualDecode4xF16AVX2(SB), NOSPLIT, $0-88
 	MOVQ    codes+32(FP), DX
 	MOVQ    inv+80(FP), BX
 	MOVQ    n+40(FP), SI
-	MOVQ    d+48(FP), DI
-	MOVQ    stride+64(FP), R8
-	MOVQ    table+72(FP), R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	VMOVDQU residualShift4F16<>+0(SB), Y2
-	IMUL3Q  $0x02, R8, R8
+	MOVQ    stride+64(FP), DI
+	MOVQ    table+72(FP), R8
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVDQU residualShift4xF16<>+0(SB), Y2
+	IMUL3Q  $0x02, DI, DI
 
 token:
-	MOVL         (DX), R10
-	IMULQ        R8, R10
-	ADDQ         centroid+56(FP), R10
+	MOVL         (DX), R9
+	IMULQ        DI, R9
+	ADDQ         centroid+56(FP), R9
 	VBROADCASTSS (BX), Y3
-	MOVQ         AX, R9
-	MOVQ         CX, R11
-	MOVQ         DI, R12
-	SUBQ         $0x00000020, R12
+	MOVQ         AX, R8
+	MOVQ         CX, R10
+	MOVQ         d+48(FP), R11
+	SUBQ         $0x00000020, R11
 	JLT          few
 
 pass:
-	VPBROADCASTD (R11), Y4
+	VPBROADCASTD (R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    (R10), Y5
+	VCVTPH2PS    (R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R9)
-	VPBROADCASTD 4(R11), Y4
+	VMOVUPS      Y4, (R8)
+	VPBROADCASTD 4(R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    16(R10), Y5
+	VCVTPH2PS    16(R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 32(R9)
-	VPBROADCASTD 8(R11), Y4
+	VMOVUPS      Y4, 32(R8)
+	VPBROADCASTD 8(R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    32(R10), Y5
+	VCVTPH2PS    32(R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 64(R9)
-	VPBROADCASTD 12(R11), Y4
+	VMOVUPS      Y4, 64(R8)
+	VPBROADCASTD 12(R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    48(R10), Y5
+	VCVTPH2PS    48(R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 96(R9)
-	ADDQ         $0x00000080, R9
-	ADDQ         $0x00000040, R10
-	ADDQ         $0x00000010, R11
-	SUBQ         $0x00000020, R12
+	VMOVUPS      Y4, 96(R8)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000010, R10
+	SUBQ         $0x00000020, R11
 	JGE          pass
 
 few:
-	ADDQ $0x00000020, R12
+	ADDQ $0x00000020, R11
 	JZ   done
 
 eight:
-	VPBROADCASTD (R11), Y4
+	VPBROADCASTD (R10), Y4
 	VPSRLVD      Y2, Y4, Y4
 	VPSLLD       $0x1c, Y4, Y5
 	VPERMPS      Y1, Y4, Y6
 	VPERMPS      Y0, Y4, Y4
 	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    (R10), Y5
+	VCVTPH2PS    (R9), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R9)
-	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000010, R10
-	ADDQ         $0x00000004, R11
-	SUBQ         $0x00000008, R12
+	VMOVUPS      Y4, (R8)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000010, R9
+	ADDQ         $0x00000004, R10
+	SUBQ         $0x00000008, R11
 	JNZ          eight
 
 done:
@@ -787,15 +780,15 @@ done:
 	VZEROUPPER
 	RET
 
-DATA residualShift4F16<>+0(SB)/4, $0x00000004
-DATA residualShift4F16<>+4(SB)/4, $0x00000000
-DATA residualShift4F16<>+8(SB)/4, $0x0000000c
-DATA residualShift4F16<>+12(SB)/4, $0x00000008
-DATA residualShift4F16<>+16(SB)/4, $0x00000014
-DATA residualShift4F16<>+20(SB)/4, $0x00000010
-DATA residualShift4F16<>+24(SB)/4, $0x0000001c
-DATA residualShift4F16<>+28(SB)/4, $0x00000018
-GLOBL residualShift4F16<>(SB), RODATA|NOPTR, $32
+DATA residualShift4xF16<>+0(SB)/4, $0x00000004
+DATA residualShift4xF16<>+4(SB)/4, $0x00000000
+DATA residualShift4xF16<>+8(SB)/4, $0x0000000c
+DATA residualShift4xF16<>+12(SB)/4, $0x00000008
+DATA residualShift4xF16<>+16(SB)/4, $0x00000014
+DATA residualShift4xF16<>+20(SB)/4, $0x00000010
+DATA residualShift4xF16<>+24(SB)/4, $0x0000001c
+DATA residualShift4xF16<>+28(SB)/4, $0x00000018
+GLOBL residualShift4xF16<>(SB), RODATA|NOPTR, $32
 
 // func residualDecode8xF16AVX2(rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *uint16, stride int, table *float32, inv *float32)
 // Requires: AVX, AVX2, F16C
@@ -805,83 +798,82 @@ TEXT ·residualDecode8xF16AVX2(SB), NOSPLIT, $0-88
 	MOVQ   codes+32(FP), DX
 	MOVQ   inv+80(FP), BX
 	MOVQ   n+40(FP), SI
-	MOVQ   d+48(FP), DI
-	MOVQ   stride+64(FP), R8
-	MOVQ   table+72(FP), R9
-	IMUL3Q $0x02, R8, R8
+	MOVQ   stride+64(FP), DI
+	MOVQ   table+72(FP), R8
+	IMUL3Q $0x02, DI, DI
 
 token:
-	MOVL         (DX), R11
-	IMULQ        R8, R11
-	ADDQ         centroid+56(FP), R11
+	MOVL         (DX), R10
+	IMULQ        DI, R10
+	ADDQ         centroid+56(FP), R10
 	VBROADCASTSS (BX), Y0
-	MOVQ         AX, R10
-	MOVQ         CX, R12
-	MOVQ         DI, R13
-	SUBQ         $0x00000020, R13
+	MOVQ         AX, R9
+	MOVQ         CX, R11
+	MOVQ         d+48(FP), R12
+	SUBQ         $0x00000020, R12
 	JLT          few
 
 pass:
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  (R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y1
-	VCVTPH2PS  (R11), Y2
+	VPMOVZXBD  (R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y1
+	VCVTPH2PS  (R10), Y2
 	VADDPS     Y2, Y1, Y1
 	VMULPS     Y0, Y1, Y1
 	VCVTPS2PH  $0x00, Y1, X1
 	VCVTPH2PS  X1, Y1
-	VMOVUPS    Y1, (R10)
+	VMOVUPS    Y1, (R9)
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  8(R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y4
-	VCVTPH2PS  16(R11), Y2
+	VPMOVZXBD  8(R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y4
+	VCVTPH2PS  16(R10), Y2
 	VADDPS     Y2, Y4, Y4
 	VMULPS     Y0, Y4, Y4
 	VCVTPS2PH  $0x00, Y4, X4
 	VCVTPH2PS  X4, Y4
-	VMOVUPS    Y4, 32(R10)
+	VMOVUPS    Y4, 32(R9)
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  16(R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y5
-	VCVTPH2PS  32(R11), Y2
+	VPMOVZXBD  16(R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y5
+	VCVTPH2PS  32(R10), Y2
 	VADDPS     Y2, Y5, Y5
 	VMULPS     Y0, Y5, Y5
 	VCVTPS2PH  $0x00, Y5, X5
 	VCVTPH2PS  X5, Y5
-	VMOVUPS    Y5, 64(R10)
+	VMOVUPS    Y5, 64(R9)
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  24(R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y6
-	VCVTPH2PS  48(R11), Y2
+	VPMOVZXBD  24(R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y6
+	VCVTPH2PS  48(R10), Y2
 	VADDPS     Y2, Y6, Y6
 	VMULPS     Y0, Y6, Y6
 	VCVTPS2PH  $0x00, Y6, X6
 	VCVTPH2PS  X6, Y6
-	VMOVUPS    Y6, 96(R10)
-	ADDQ       $0x00000080, R10
-	ADDQ       $0x00000040, R11
-	ADDQ       $0x00000020, R12
-	SUBQ       $0x00000020, R13
+	VMOVUPS    Y6, 96(R9)
+	ADDQ       $0x00000080, R9
+	ADDQ       $0x00000040, R10
+	ADDQ       $0x00000020, R11
+	SUBQ       $0x00000020, R12
 	JGE        pass
 
 few:
-	ADDQ $0x00000020, R13
+	ADDQ $0x00000020, R12
 	JZ   done
 
 eight:
 	VPCMPEQD   Y2, Y2, Y2
-	VPMOVZXBD  (R12), Y3
-	VGATHERDPS Y2, (R9)(Y3*4), Y7
-	VCVTPH2PS  (R11), Y2
+	VPMOVZXBD  (R11), Y3
+	VGATHERDPS Y2, (R8)(Y3*4), Y7
+	VCVTPH2PS  (R10), Y2
 	VADDPS     Y2, Y7, Y7
 	VMULPS     Y0, Y7, Y7
 	VCVTPS2PH  $0x00, Y7, X7
 	VCVTPH2PS  X7, Y7
-	VMOVUPS    Y7, (R10)
-	ADDQ       $0x00000020, R10
-	ADDQ       $0x00000010, R11
-	ADDQ       $0x00000008, R12
-	SUBQ       $0x00000008, R13
+	VMOVUPS    Y7, (R9)
+	ADDQ       $0x00000020, R9
+	ADDQ       $0x00000010, R10
+	ADDQ       $0x00000008, R11
+	SUBQ       $0x00000008, R12
 	JNZ        eight
 
 done:

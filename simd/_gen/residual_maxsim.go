@@ -32,6 +32,7 @@ type residualDecode struct {
 	inv   reg.VecVirtual
 
 	dst, centroid, packed reg.GPVirtual
+	ahead                 reg.GPVirtual // a later token's centroid; nil: not asked for
 }
 
 func (g *residualDecode) emit() {
@@ -45,21 +46,8 @@ func (g *residualDecode) emit() {
 		"bytes of tokens row, centroids stride elements. Reference: decodeGeneric of residual.")
 	rows, packed := load(c, "rows"), load(c, "packed")
 	codes, inv, n := load(c, "codes"), load(c, "inv"), load(c, "n")
-	d, stride := load(c, "d"), load(c, "stride")
-	if g.bits == 8 {
-		g.table = load(c, "table")
-	} else {
-		table := load(c, "table")
-		g.low = c.YMM()
-		if g.bits == 4 {
-			g.high = c.YMM()
-			c.VMOVUPS(Mem{Base: table}, g.low)
-			c.VMOVUPS(Mem{Base: table, Disp: 32}, g.high)
-		} else {
-			c.VBROADCASTF128(Mem{Base: table}, g.low)
-		}
-		g.shifts(kind)
-	}
+	stride := load(c, "stride")
+	g.constants(load(c, "table"), kind)
 	c.IMUL3Q(U8(size), stride, stride)
 	g.dst, g.centroid, g.packed, g.inv = c.GP64(), c.GP64(), c.GP64(), c.YMM()
 	k := c.GP64()
@@ -70,6 +58,38 @@ func (g *residualDecode) emit() {
 	c.VBROADCASTSS(Mem{Base: inv}, g.inv)
 	c.MOVQ(rows, g.dst)
 	c.MOVQ(packed, g.packed)
+	g.row(argument(c, "d"), k, size)
+	c.ADDQ(U32(4), codes)
+	c.ADDQ(U32(4), inv)
+	c.ADDQ(argument(c, "pitch"), rows)
+	c.ADDQ(argument(c, "row"), packed)
+	c.DECQ(n)
+	c.JNZ(LabelRef("token"))
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// constants loads the table of weights and the shifts.
+func (g *residualDecode) constants(table reg.Register, kind string) {
+	c := g.c
+	switch g.bits {
+	case 8:
+		g.table = table
+		return
+	case 4:
+		g.low, g.high = c.YMM(), c.YMM()
+		c.VMOVUPS(Mem{Base: table}, g.low)
+		c.VMOVUPS(Mem{Base: table, Disp: 32}, g.high)
+	default:
+		g.low = c.YMM()
+		c.VBROADCASTF128(Mem{Base: table}, g.low)
+	}
+	g.shifts(kind)
+}
+
+// row emits the decoding of d components; k is a spare register.
+func (g *residualDecode) row(d Op, k reg.Register, size int) {
+	c := g.c
 	c.MOVQ(d, k)
 	c.SUBQ(U32(32), k)
 	c.JLT(LabelRef("few"))
@@ -85,14 +105,6 @@ func (g *residualDecode) emit() {
 	c.SUBQ(U32(8), k)
 	c.JNZ(LabelRef("eight"))
 	c.Label("done")
-	c.ADDQ(U32(4), codes)
-	c.ADDQ(U32(4), inv)
-	c.ADDQ(argument(c, "pitch"), rows)
-	c.ADDQ(argument(c, "row"), packed)
-	c.DECQ(n)
-	c.JNZ(LabelRef("token"))
-	c.VZEROUPPER()
-	c.RET()
 }
 
 // argument is a parameter where it lies on the stack, for those that are read once a token.
@@ -108,7 +120,7 @@ func argument(c *build.Context, name string) Mem {
 // component is in the high bits of the first byte.
 func (g *residualDecode) shifts(kind string) {
 	c, per := g.c, 8/g.bits
-	data := c.StaticGlobal(fmt.Sprintf("residualShift%d%s", g.bits, kind))
+	data := c.StaticGlobal(fmt.Sprintf("residualShift%dx%s", g.bits, kind))
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	for k := 0; k < 32/g.bits; k++ {
 		c.AddDatum(4*k, U32(k/per*8+8-g.bits*(k%per+1)))
@@ -152,6 +164,12 @@ func (g *residualDecode) vectors(n, size int) {
 			c.VCVTPH2PS(x.AsX(), x)
 		}
 		c.VMOVUPS(x, Mem{Base: g.dst, Disp: v * 32})
+	}
+	if g.ahead != nil {
+		for line := 0; line < 8*size*n; line += 64 {
+			c.PREFETCHT0(Mem{Base: g.ahead, Disp: line})
+		}
+		c.ADDQ(U32(8*size*n), g.ahead)
 	}
 	c.ADDQ(U32(32*n), g.dst)
 	c.ADDQ(U32(8*size*n), g.centroid)
