@@ -46,11 +46,11 @@ type scoresShape struct {
 	capacity, top int64 // entries of a list, and what a range keeps of it
 }
 
-// scoresShapeOf: size is the bytes of a component in a panel.
-func scoresShapeOf(u *centroidUnit, tq, d, k, p, size int64) scoresShape {
+// scoresShapeOf: packed is the bytes of a token in a panel.
+func scoresShapeOf(u *centroidUnit, tq, d, k, p, packed int64) scoresShape {
 	s := scoresShape{tq: tq, d: d, k: k, p: p, full: int64(u.lanes), chunk: nearestChunk(d)}
 	s.capacity = cellCapacity(k, p)
-	most := min(nearestPacked/(size*d), nearestMost)
+	most := min(nearestPacked/packed, nearestMost)
 	if s.capacity > 0 {
 		most = min(most, scoresLists/(8*s.capacity))
 	}
@@ -86,12 +86,13 @@ func scoresWorkspace(tq, k, p int64) int64 {
 // lists and room for one.
 type scoresLayout struct{ out, rows, scale, bound, length, list, spare, bytes int64 }
 
-// scoresLocal bounds it monotonically; row is the bytes of a converted row.
-func scoresLocal(u *centroidUnit, tq, d, k, p, size, row int64) (l scoresLayout) {
+// scoresLocal bounds it monotonically; packed is the bytes of a token in a panel, row those of
+// a converted row.
+func scoresLocal(u *centroidUnit, tq, k, p, packed, row int64) (l scoresLayout) {
 	lanes := int64(u.lanes)
 	all := roundUp(tq, lanes)
 	capacity := cellCapacity(k, p)
-	l.out = align64(min(max(nearestPacked, size*lanes*d), size*all*d))
+	l.out = align64(min(max(nearestPacked, packed*lanes), packed*all))
 	l.rows = l.out + 4*scoresChunk*lanes
 	l.scale = l.rows + align64(scoresChunk*row)
 	l.bound = l.scale + 4*nearestMost
@@ -106,18 +107,18 @@ func kernelCentroidScores(u *centroidUnit) Body[kernels.CentroidScoresArgs] {
 	open := func(t *Task, a *kernels.CentroidScoresArgs) scores {
 		w := scores{centroidUnit: u, query: Slice[float32](&a.Query), centroid: Slice[float32](&a.Centroid),
 			cellOutput: cellOutputOf(&a.Score, &a.Half, &a.Cell, &a.CellScore)}
-		w.scoresShape = scoresShapeOf(u, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), 4)
-		w.open(t, 4, 0)
+		w.scoresShape = scoresShapeOf(u, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), 4*a.Query.Dims[1])
+		w.open(t, 4*w.d, 0)
 		return w
 	}
 	return Body[kernels.CentroidScoresArgs]{
 		Tiles: func(a *kernels.CentroidScoresArgs, _ *backend.Call) int64 {
-			s := scoresShapeOf(u, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], cellsOf(&a.Cell, &a.CellScore), 4)
+			s := scoresShapeOf(u, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], cellsOf(&a.Cell, &a.CellScore), 4*a.Query.Dims[1])
 			return s.groups * s.splits
 		},
 		Workspace: func(c *backend.Call) int64 { return scoresWorkspace(c.Axes[0], c.Axes[2], c.Axes[3]) },
 		Local: func(c *backend.Call) int64 {
-			return scoresLocal(u, c.Axes[0], max(c.Axes[1], 1), c.Axes[2], c.Axes[3], 4, 0).bytes
+			return scoresLocal(u, c.Axes[0], c.Axes[2], c.Axes[3], 4*max(c.Axes[1], 1), 0).bytes
 		},
 		Start: func(t *Task, a *kernels.CentroidScoresArgs) {
 			w := open(t, a)
@@ -154,8 +155,8 @@ type scores struct {
 }
 
 // open lays the worker's memory out.
-func (w *scores) open(t *Task, size, row int64) scoresLayout {
-	l := scoresLocal(w.centroidUnit, w.tq, w.d, w.k, w.p, size, row)
+func (w *scores) open(t *Task, packed, row int64) scoresLayout {
+	l := scoresLocal(w.centroidUnit, w.tq, w.k, w.p, packed, row)
 	w.panels = t.Local[:l.out]
 	w.out = Words[float32](t.Local[l.out:l.rows])
 	w.bound = Words[float32](t.Local[l.bound:l.length])

@@ -19,13 +19,14 @@ func bindCentroidScoresInt8() bool {
 	return true
 }
 
-// int8Unit is the integer arithmetic of a level. A panel has a 32-bit word for each token
-// and group of components.
+// int8Unit is the integer arithmetic of a level. A panel has a word for each token and group of
+// components.
 type int8Unit struct {
 	variant  string
 	requires []string
 	base     *centroidUnit // for what follows the products
-	together int           // components of a word, as bytes or, if 2, as 16 bits
+	together int           // components of a word
+	block    int           // words are a multiple of it
 	// pack makes a panel of n tokens; the lanes beyond hold any token, components beyond d
 	// are 0. It may have a row of words more than components make. room has 8 converted rows.
 	pack func(tokens *int8, n, d int, panel *int32, lanes int, room *byte, pitch int)
@@ -60,7 +61,7 @@ func int8Units() []*int8Unit {
 
 // int8Generic is the portable unit and the reference of the others: a component to a word,
 // rows of 16 bits.
-var int8Generic = int8Unit{variant: "generic", base: &centroidGeneric, together: 1,
+var int8Generic = int8Unit{variant: "generic", base: &centroidGeneric, together: 1, block: 1,
 	pack: int8PackGeneric, convert: int8WidenGeneric, dots: int8DotsGeneric, scale: int8ScaleGeneric}
 
 func int8PackGeneric(tokens *int8, n, d int, panel *int32, lanes int, _ *byte, _ int) {
@@ -108,8 +109,8 @@ func int8ScaleGeneric(out *float32, n, lanes int, query, centroid *float32) {
 	}
 }
 
-// int8Size bounds the bytes of a component in a panel, with the row that it may have more.
-const int8Size = 8
+// int8Packed bounds the bytes of a token in a panel, with the row that it may have more.
+func int8Packed(d int64) int64 { return 4*roundUp(d, 16) + 4 }
 
 // int8Pitch is the bytes of a converted row: whole registers of 16-bit components.
 func int8Pitch(d int64) int64 { return 2 * roundUp(d, 32) }
@@ -127,22 +128,22 @@ type scoresInt8 struct {
 func kernelCentroidScoresInt8(u *int8Unit) Body[kernels.CentroidScoresInt8Args] {
 	open := func(t *Task, a *kernels.CentroidScoresInt8Args, q *scoresInt8) scores {
 		w := scores{centroidUnit: u.base, quantised: q, cellOutput: cellOutputOf(&a.Score, &a.Half, &a.Cell, &a.CellScore)}
-		w.scoresShape = scoresShapeOf(u.base, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), int8Size)
-		l := w.open(t, int8Size, int8Pitch(w.d))
-		*q = scoresInt8{int8Unit: u, words: ceil(int(w.d), u.together), query: Slice[int8](&a.Query), centroid: Slice[int8](&a.Centroid),
+		w.scoresShape = scoresShapeOf(u.base, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), int8Packed(a.Query.Dims[1]))
+		l := w.open(t, int8Packed(w.d), int8Pitch(w.d))
+		*q = scoresInt8{int8Unit: u, words: ceil(int(w.d), u.together*u.block) * u.block, query: Slice[int8](&a.Query), centroid: Slice[int8](&a.Centroid),
 			queryScale: Slice[float32](&a.QueryScale), centroidScale: Slice[float32](&a.CentroidScale),
 			rows: t.Local[l.rows:l.scale], lane: Words[float32](t.Local[l.scale:l.bound])}
 		return w
 	}
 	return Body[kernels.CentroidScoresInt8Args]{
 		Tiles: func(a *kernels.CentroidScoresInt8Args, _ *backend.Call) int64 {
-			s := scoresShapeOf(u.base, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], cellsOf(&a.Cell, &a.CellScore), int8Size)
+			s := scoresShapeOf(u.base, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], cellsOf(&a.Cell, &a.CellScore), int8Packed(a.Query.Dims[1]))
 			return s.groups * s.splits
 		},
 		Workspace: func(c *backend.Call) int64 { return scoresWorkspace(c.Axes[0], c.Axes[2], c.Axes[3]) },
 		Local: func(c *backend.Call) int64 {
 			d := max(c.Axes[1], 1)
-			return scoresLocal(u.base, c.Axes[0], d, c.Axes[2], c.Axes[3], int8Size, int8Pitch(d)).bytes
+			return scoresLocal(u.base, c.Axes[0], c.Axes[2], c.Axes[3], int8Packed(d), int8Pitch(d)).bytes
 		},
 		Start: func(t *Task, a *kernels.CentroidScoresInt8Args) {
 			var q scoresInt8

@@ -8,17 +8,17 @@ import "unsafe"
 func int8Assembly() []*int8Unit { return []*int8Unit{&int8VNNI, &int8AVX512, &int8AVX2} }
 
 var int8AVX2 = int8Unit{
-	variant: "avx2", requires: []string{"avx2", "f16c"}, base: &centroidAVX2, together: 2,
+	variant: "avx2", requires: []string{"avx2", "f16c"}, base: &centroidAVX2, together: 2, block: 1,
 	pack: int8PackAVX2, convert: int8WidenRows, dots: int8DotsAVX2, scale: int8ScaleAVX2,
 }
 
 var int8AVX512 = int8Unit{
-	variant: "avx512", requires: []string{"avx512"}, base: &centroidAVX512, together: 2,
+	variant: "avx512", requires: []string{"avx512"}, base: &centroidAVX512, together: 2, block: 1,
 	pack: int8PackAVX2, convert: int8WidenRows, dots: int8DotsAVX512, scale: int8ScaleAVX512,
 }
 
 var int8VNNI = int8Unit{
-	variant: "avx512vnni", requires: []string{"avx512", "avx512_vnni"}, base: &centroidAVX512, together: 4,
+	variant: "avx512vnni", requires: []string{"avx512", "avx512_vnni"}, base: &centroidAVX512, together: 4, block: 1,
 	pack: int8PackVNNI, convert: int8FlipRows, dots: int8DotsVNNI, scale: int8ScaleAVX512,
 }
 

@@ -35,11 +35,17 @@ func wantCells(t *testing.T, what string, dots []float32, tq, k, p, stride int, 
 }
 
 // scoresShapes are around panels and groups, with one range of centroids and with several.
-var scoresShapes = [][4]int{{1, 1, 1, 1}, {5, 50, 12, 50}, {32, 100, 33, 8}, {33, 700, 16, 40}, {300, 130, 8, 7}, {21, 9000, 24, 8}, {40, 6000, 16, 50}, {3, 40000, 40, 33}}
+func scoresShapes() [][4]int {
+	s := [][4]int{{1, 1, 1, 1}, {5, 50, 12, 50}, {32, 100, 33, 8}, {33, 700, 16, 40}, {300, 130, 8, 7}, {21, 6000, 17, 8}}
+	if !testing.Short() {
+		s = append(s, [][4]int{{21, 9000, 24, 8}, {40, 6000, 16, 50}, {3, 40000, 40, 33}}...)
+	}
+	return s
+}
 
 // TestCentroidScoresIsTheDefinition, rows dense and with a gap.
 func TestCentroidScoresIsTheDefinition(t *testing.T) {
-	for _, q := range scoresShapes {
+	for _, q := range scoresShapes() {
 		for i, kind := range []string{"normal", "ties", "tiny", "specials"} {
 			tq, k, d, p := q[0], q[1], q[2], q[3]
 			query, centroid := centroidData(kind, uint64(i), tq*d), centroidData(kind, uint64(i+10), k*d)
@@ -74,7 +80,7 @@ func scoresOutputs(t *testing.T, s backend.Stream, tq, k, p, stride int) (score,
 
 // TestCentroidScoresInt8IsTheDefinition: any integers, and the extremes alone.
 func TestCentroidScoresInt8IsTheDefinition(t *testing.T) {
-	for _, q := range append(scoresShapes, [4]int{9, 20, 3000, 4}) {
+	for _, q := range append(scoresShapes(), [4]int{9, 20, 3000, 4}) {
 		for _, kind := range []string{"any", "least", "zeros"} {
 			tq, k, d, p := q[0], q[1], q[2], q[3]
 			query, centroid := int8Data(kind, 1, tq*d), int8Data(kind, 2, k*d)
