@@ -1,0 +1,116 @@
+package cuda
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/harness"
+	"github.com/likbench/likbench/backend/kernel"
+)
+
+// drawFew draws small integers: many products are equal.
+func drawFew(r kernel.Rand, x []float64) {
+	for i := range x {
+		x[i] = float64(r.Int64N(3) - 1)
+	}
+}
+
+// drawBytes draws an int8 vector.
+func drawBytes(r kernel.Rand, x []float64) {
+	for i := range x {
+		x[i] = float64(r.Int64N(256) - 128)
+	}
+}
+
+// drawNear draws values that half precision does not tell apart.
+func drawNear(r kernel.Rand, x []float64) {
+	for i := range x {
+		x[i] = 1 + float64(r.Int64N(64))*0x1p-18
+	}
+}
+
+type draws = map[string]func(kernel.Rand, []float64)
+
+// centroidCases are sizes from which on launches take other ways than in the declared cases.
+var centroidCases = []struct {
+	instance string
+	dims     kernel.Dims
+	fill     draws
+}{
+	{"nearest_centroid", kernel.Dims{"n": 4500, "k": 1030, "d": 128}, nil},
+	{"nearest_centroid", kernel.Dims{"n": 4100, "k": 1025, "d": 64}, nil},
+	{"nearest_centroid", kernel.Dims{"n": 4097, "k": 1100, "d": 91}, nil},
+	{"nearest_centroid", kernel.Dims{"n": 4096, "k": 1024, "d": 8}, draws{"Token": drawFew, "Centroid": drawFew}},
+	{"nearest_centroid", kernel.Dims{"n": 4111, "k": 1024, "d": 16}, draws{"Centroid": drawNear}},
+	{"nearest_centroid", kernel.Dims{"n": 66000, "k": 1300, "d": 128}, nil},
+	{"nearest_centroid", kernel.Dims{"n": 65600, "k": 1027, "d": 70}, nil},
+	{"nearest_centroid", kernel.Dims{"n": 65537, "k": 1024, "d": 33}, nil},
+	{"kmeans_update", kernel.Dims{"n": 30000, "k": 2, "d": 40}, draws{"Code": func(r kernel.Rand, x []float64) {
+		for i := range x {
+			x[i] = float64(r.Int64N(3) - 1)
+		}
+	}}},
+	{"centroid_scores", kernel.Dims{"tq": 33, "k": 30000, "d": 24, "p": 64}, nil},
+	{"centroid_scores", kernel.Dims{"tq": 70, "k": 3000, "d": 20, "p": 300}, nil},
+	{"centroid_scores", kernel.Dims{"tq": 3, "k": 5000, "d": 4, "p": 20}, draws{"Query": drawFew, "Centroid": drawFew}},
+	{"centroid_scores", kernel.Dims{"tq": 2, "k": 3000, "d": 8, "p": 2500}, draws{"Query": drawFew, "Centroid": drawFew}},
+	{"centroid_scores_int8", kernel.Dims{"tq": 33, "k": 25000, "d": 48, "p": 32}, draws{"Query": drawBytes, "Centroid": drawBytes}},
+	{"centroid_scores_int8", kernel.Dims{"tq": 200, "k": 1500, "d": 144, "p": 40}, draws{"Query": drawBytes, "Centroid": drawBytes}},
+	{"centroid_scores_int8", kernel.Dims{"tq": 70, "k": 1500, "d": 20, "p": 8}, draws{"Query": drawBytes, "Centroid": drawBytes}},
+}
+
+// TestDeviceCentroids runs them in every variant.
+func TestDeviceCentroids(t *testing.T) {
+	dev := onDevice(t)
+	s, err := dev.NewStream()
+	require.NoError(t, err)
+	for _, c := range centroidCases {
+		for _, b := range dev.Backend().Bindings() {
+			if b.Kernel != c.instance || testing.Short() && c.dims["n"] > 10000 {
+				continue
+			}
+			t.Run(fmt.Sprint(c.instance, "/", b.Variant, c.dims), func(t *testing.T) { runVariant(t, s, b.Variant, c.instance, c.dims, c.fill) })
+		}
+	}
+	require.NoError(t, s.Close())
+	require.NoError(t, dev.Close())
+}
+
+func runVariant(t *testing.T, s backend.Stream, variant, instance string, d kernel.Dims, fill draws) {
+	k, in := kernel.Find(instance)
+	c := kernel.Case{Name: "large", Dims: d, Fill: fill}
+	if instance == "kmeans_update" {
+		c.Attrs = map[string]any{"Shift": 40}
+	}
+	ops, err := harness.Build(k, in, c, s, 11, harness.Layout{Guard: 256})
+	require.NoError(t, err)
+	p, err := k.PrepareAny(s, ops.Args, kernel.WithVariant(variant))
+	require.NoError(t, err)
+	require.NoError(t, p.LaunchAny(ops.Args))
+	require.NoError(t, s.Sync())
+	_, err = ops.CompareSample(0)
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	require.NoError(t, ops.Free())
+}
+
+func TestCentroidWorkspaces(t *testing.T) {
+	sizes := []int64{0, 1, 127, 128, 129, 1023, 1024, 4095, 4096, 24575, 24576, 33792, 65536, 65537, 1 << 20}
+	ranges := func(a [16]int64) int64 {
+		if r := nearestRanges(a[0], a[2]); r > 1 {
+			return 8 * a[0] * r
+		}
+		return 0
+	}
+	screened := func(a [16]int64) int64 { return screenHeader + 12*a[0] + CeilDiv(a[2], 64)*64*2*a[1] }
+	for _, n := range sizes {
+		for _, axis := range []int{0, 2} {
+			monotone(t, [16]int64{n, 128, n}, axis, sizes[1:], nearestWorkspace, ranges)
+			monotone(t, [16]int64{n, 70, n}, axis, sizes[1:], screenWorkspace, screened)
+		}
+		monotone(t, [16]int64{n, 0, n}, 1, []int64{1, 16, 63, 64, 65, 96, 97, 128}, screenWorkspace, screened)
+	}
+}
