@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/likbench/likbench/backend"
@@ -21,6 +22,9 @@ type radii struct {
 	once sync.Once
 	err  error
 	cell []radius
+	// typical is the mean of the cells' radii in units of a token's norm, each weighed by its
+	// tokens.
+	typical float64
 }
 
 type radius struct {
@@ -28,6 +32,7 @@ type radius struct {
 	cos, sin float64 // of the largest angle between v̂ and c
 	lo, hi   float64 // of ‖v̂‖
 	norm     float64 // ‖c‖
+	tokens   int64
 }
 
 // bound is the largest dot product that a query token of a norm, with canonical score s
@@ -116,6 +121,7 @@ func (ix *Index) widenCells(cells []radius, dec *codec.Decoder, codes []int32, r
 			apart, along, vv, cc = apart+(x-y)*(x-y), along+x*y, vv+x*x, cc+y*y
 		}
 		r := &cells[code]
+		r.tokens++
 		r.ball, r.hi, r.lo = max(r.ball, math.Sqrt(apart)), max(r.hi, math.Sqrt(vv)), min(r.lo, math.Sqrt(vv))
 		cos := -1.0
 		if vv > 0 && cc > 0 {
@@ -135,7 +141,9 @@ func (ix *Index) joinRadii(parts [][]radius) []radius {
 		for _, p := range parts {
 			o := &p[c]
 			r.ball, r.hi, r.lo, r.cos = max(r.ball, o.ball), max(r.hi, o.hi), min(r.lo, o.lo), min(r.cos, o.cos)
+			r.tokens += o.tokens
 		}
+		ix.radius.typical += r.ball / ix.tokenNorm * float64(r.tokens) / float64(max(ix.tokens, 1))
 		if math.IsInf(r.lo, 1) { // an empty cell
 			r.lo = 0
 		}
@@ -150,13 +158,10 @@ func (ix *Index) joinRadii(parts [][]radius) []radius {
 // device busy.
 const boundChunk = 4096
 
-// bounded answers query i by preset Exact: every allowed document gets an upper bound of
+// bounded answers query i by bounds of cells: every allowed document gets an upper bound of
 // its score; they are scored in the order of the bound until no bound left reaches the k-th
-// score.
+// score. Where many are left after the first ones, they are screened.
 func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
-	if err := s.ix.measure(); err != nil {
-		return err
-	}
 	r := &s.run
 	r.ctx, r.c, r.group, r.p, r.timed, r.screen = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone
 	tq, n := int64(len(c.tokens(i))/s.ix.dim), int64(len(s.sel.docs))
@@ -172,22 +177,46 @@ func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 	if err != nil {
 		return err
 	}
-	visited, err := s.visit(bounds, slack)
+	order, visited, err := s.visit(bounds, slack)
 	if err != nil {
 		return err
 	}
-	s.merge = s.picked.AppendTo(s.merge[:0])
-	c.hits[i] = s.hits(r.scales[0])
-	times, err := s.stages()
-	if err != nil {
-		return err
-	}
-	s.describe(0, c.stats[i], times)
 	st := c.stats[i]
-	st.Exact, st.Approximated, st.Pruned, st.Exhaustive = visited, int(n), int(n)-visited, true
+	if visited < len(order) {
+		err = s.screenLeft(ctx, c, i, order)
+	} else {
+		s.merge = s.picked.AppendTo(s.merge[:0])
+		c.hits[i] = s.hits(r.scales[0])
+		var times []StageTime
+		if times, err = s.stages(); err == nil {
+			s.describe(0, st, times)
+			st.Exact = 0
+		}
+	}
+	if err != nil {
+		return err
+	}
 	length := float64(s.ix.liveTokens) / float64(max(s.ix.Searchable(), 1))
-	st.Bytes = int64(s.ix.k)*int64(s.ix.dim+2*int(tq))*4 + int64(length*(float64(n)*4+float64(visited)*float64(s.ix.dim*s.ix.bits/8+8)))
+	st.Method, st.Reason, st.Exhaustive = MethodBounds, c.plans[i].reason, true
+	st.Exact += visited
+	st.Approximated, st.Candidates, st.Pruned = int(n), int(n), int(n)-st.Exact
+	st.Bytes = int64(s.ix.k)*int64(s.ix.dim+2*int(tq))*4 +
+		int64(length*(float64(n)*4+float64(st.Screened+st.Exact)*float64(s.ix.dim*s.ix.bits/8+8)))
 	return nil
+}
+
+// screenLeft answers from the documents that bounds left over.
+func (s *Searcher) screenLeft(ctx context.Context, c *call, i int, places []int32) error {
+	all, p := s.sel, c.plans[i]
+	left := make([]int32, len(places))
+	for e, j := range places {
+		left[e] = all.docs[j]
+	}
+	slices.Sort(left)
+	s.sel, c.plans[i].method = selection{docs: left}, MethodScan
+	err := s.sequence(ctx, c, []int{i})
+	s.sel, c.plans[i] = all, p
+	return err
 }
 
 // bounds are upper bounds of the scores of all allowed documents, and by how much rounding
@@ -238,10 +267,11 @@ func fillBound(s *Searcher, v *views, a *kernels.PlaidApproxArgs) {
 }
 
 // visit scores documents in the order of their bounds while one can still be among the first
-// k; it leaves them in s.picked and returns how many it scored.
-func (s *Searcher) visit(bounds []float32, slack float64) (int, error) {
+// k; they are in s.picked then. It returns how many it scored, and the places of those that
+// bounds do not exclude: more than it scored where a screen should take over.
+func (s *Searcher) visit(bounds []float32, slack float64) (order []int32, visited int, err error) {
 	k, sc := s.run.c.k, s.run.scales[0]
-	order := make([]int32, len(bounds))
+	order = make([]int32, len(bounds))
 	for j := range order {
 		order[j] = int32(j)
 	}
@@ -249,28 +279,28 @@ func (s *Searcher) visit(bounds []float32, slack float64) (int, error) {
 		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(a, b))
 	})
 	s.picked.Reset(k)
-	visited, size := 0, max(4*k, 64)
-	for visited < len(order) {
-		n := min(size, boundChunk, len(order)-visited)
+	for size := max(4*k, 64); visited < len(order); size *= 2 {
 		if s.picked.Len() >= k {
 			least := s.least(sc)
-			for e, j := range order[visited : visited+n] {
-				if b := float64(bounds[j]); b+math.Abs(b)*0x1p-23+slack < least {
-					n = e
-					break
-				}
-			}
-			if n == 0 {
+			left := sort.Search(len(order), func(e int) bool {
+				b := float64(bounds[order[e]])
+				return b+math.Abs(b)*0x1p-23+slack < least
+			})
+			if order = order[:max(left, visited)]; left-visited > screenLeftFrom && s.ix.screen != ScreenNone {
 				break
 			}
 		}
+		n := min(size, boundChunk, len(order)-visited)
 		if err := s.score(order[visited : visited+n]); err != nil {
-			return visited, err
+			return nil, visited, err
 		}
-		visited, size = visited+n, 2*size
+		visited += n
 	}
-	return visited, nil
+	return order, visited, nil
 }
+
+// screenLeftFrom is how many documents are worth a screen.
+const screenLeftFrom = 1024
 
 // least is the k-th score so far.
 func (s *Searcher) least(sc canon.Scale) float64 {

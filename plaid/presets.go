@@ -13,12 +13,14 @@ type Preset uint8
 // Presets. All of them score what they return exactly, with canonical arithmetic; they
 // differ in which documents get that far.
 const (
-	// Auto probes cells, sorts out documents by an upper bound of their centroid score and
-	// scores the rest, or scans every allowed document where that is not much dearer:
-	// which one follows from the index, the query's length and the options alone.
+	// Auto probes cells, takes the best documents by their centroid scores, in two rounds
+	// where there are many, and scores those exactly; or it scans every allowed document,
+	// where that is not much dearer. Which one follows from the index, the query's length
+	// and the options alone.
 	Auto Preset = iota
-	// Exact returns the first k of all allowed documents, proven: bounds of residuals say
-	// which documents cannot be among them.
+	// Exact returns the first k of all allowed documents, proven: bounds say which documents
+	// cannot be among them. They come from the radius of each cell where cells are narrow,
+	// else from a scan in cheaper arithmetic with a bound of its error.
 	Exact
 	// CompatFastPlaid selects as fast-plaid does: full centroid scores of every candidate,
 	// the Candidates best (4096), a quarter of which are scored exactly. A filter limits
@@ -55,9 +57,9 @@ type Method uint8
 // Methods. MethodAuto leaves the choice to the cost model.
 const (
 	MethodAuto   Method = iota
-	MethodScan          // every allowed document is scored
+	MethodScan          // every allowed document is scored, in a screen's arithmetic first
 	MethodProbe         // documents in the lists of the best cells are
-	MethodBounds        // documents are visited in the order of an upper bound, while it matters
+	MethodBounds        // documents are visited in the order of an upper bound, while it matters: preset Exact
 )
 
 var methodNames = [...]string{"auto", "scan", "probe", "bounds"}
@@ -72,16 +74,18 @@ func (m Method) String() string {
 // SearchOptions say how to search; the zero value is preset Auto with its defaults.
 type SearchOptions struct {
 	Preset Preset
-	// Method overrides Auto's choice between MethodScan and MethodProbe.
+	// Method overrides the choice of Auto between MethodScan and MethodProbe, and that of
+	// Exact between MethodScan and MethodBounds.
 	Method Method
 	// Probe is the cells of each query token; 0 takes the preset's: 4, 8 for
 	// CompatFastPlaid, 1, 2 or 4 by k for CompatPLAID. More than there are is all.
 	Probe int
 	// Candidates is how many documents of the first round go on, by centroid scores; 0 takes
 	// the preset's: 4096 for CompatFastPlaid, 256, 1024 or max(4k, 4096) by k for
-	// CompatPLAID. Auto has one round unless it is given.
+	// CompatPLAID. Auto has one round unless it is given or more than 16,384 documents are
+	// expected; then 4096, or twice Exact, go on.
 	Candidates int
-	// Exact is how many documents are scored exactly; 0 takes the preset's: max(256, 8k)
+	// Exact is how many documents are scored exactly; 0 takes the preset's: max(128, 8k)
 	// for Auto, a quarter of Candidates for the others.
 	Exact int
 	// Threshold is CompatPLAID's t_cs; 0 takes the preset's: 0.5, 0.45 or 0.4 by k.
@@ -103,8 +107,8 @@ func (o *SearchOptions) check(k int) error {
 		return bad("k", k)
 	case int(o.Preset) >= len(presetNames):
 		return bad("preset", o.Preset)
-	case o.Method > MethodProbe:
-		return bad("method", o.Method)
+	case o.Method > MethodBounds, o.Method == MethodBounds && o.Preset != Exact, o.Method == MethodProbe && o.Preset != Auto:
+		return bad(o.Preset.String()+" by", o.Method)
 	case o.Probe < 0 || o.Candidates < 0 || o.Exact < 0:
 		return bad("probe, candidates or exact", []int{o.Probe, o.Candidates, o.Exact})
 	case o.Threshold != o.Threshold || math.IsInf(float64(o.Threshold), 0):
@@ -133,7 +137,8 @@ func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
 	p := plan{method: MethodProbe}
 	switch o.Preset {
 	case Exact:
-		return plan{method: MethodBounds, reason: "preset exact: every document that its bound does not exclude"}
+		p.method, p.reason = ix.exactMethod(o)
+		return p
 	case CompatFastPlaid:
 		n := or(o.Candidates, 4096)
 		p.probe, p.exact, p.eligible = or(o.Probe, 8), or(o.Exact, max(1, n/4)), !sel.all
@@ -149,17 +154,37 @@ func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
 		p.pruned, p.cut = true, true
 		p.reason = fmt.Sprintf("preset compat-plaid: its rules for k %d", k)
 	default:
-		p.probe, p.first, p.exact = or(o.Probe, autoProbe), o.Candidates, or(o.Exact, max(256, 8*k))
-		p.pruned, p.floor, p.widen = true, true, true
+		p.probe, p.first, p.exact, p.widen = or(o.Probe, autoProbe), o.Candidates, or(o.Exact, max(128, 8*k)), true
 		ix.chooseMethod(&p, tq, sel, o)
+		ix.chooseRounds(&p, tq)
 	}
 	p.probe = min(p.probe, ix.k)
 	return p
 }
 
-// autoProbe keeps 99.9 % of the ten best at 4 bits and more at fewer, on both collections
-// that were measured.
+// autoProbe cells keep 99.9 % of the ten best on the collections that were measured.
 const autoProbe = 4
+
+const (
+	// manyCandidates are worth a round in which only tokens in probed cells are looked up:
+	// the others count as much as the last of these cells, which makes the score an upper
+	// bound, and a poor order among the best. So manyKept go on to a round with all tokens.
+	manyCandidates = 4 * manyKept
+	manyKept       = 4096
+)
+
+// chooseRounds makes it two where many documents will be reached.
+func (ix *Index) chooseRounds(p *plan, tq int) {
+	if p.method != MethodProbe {
+		return
+	}
+	expected, _ := ix.expect(p, tq)
+	if p.first == 0 && expected > manyCandidates {
+		p.first = max(manyKept, 2*p.exact)
+		p.reason += fmt.Sprintf("; %.3g documents expected: %d of them go on to a second round", expected, p.first)
+	}
+	p.pruned, p.floor = p.first > 0, p.first > 0
+}
 
 func or(x, otherwise int) int {
 	if x > 0 {
@@ -218,13 +243,33 @@ func (ix *Index) scanWork(tq int, sel *selection) float64 {
 	return ix.centroidWork(tq) + float64(sel.tokens)*float64(ix.dim)*(costInt8*float64(tq)+costDecode)
 }
 
+// expect is how many documents probing will reach, if lists were drawn at random, and the
+// entries of these lists.
+func (ix *Index) expect(p *plan, tq int) (candidates, entries float64) {
+	n := float64(max(ix.Searchable(), 1))
+	entries = math.Min(float64(p.probe)*float64(tq), float64(ix.k)) * ix.cells.sizable
+	return n * -math.Expm1(-entries/n), entries
+}
+
 func (ix *Index) probeWork(p *plan, tq int) float64 {
-	n, length := float64(max(ix.Searchable(), 1)), float64(ix.tokens)/float64(max(ix.Searchable(), 1))
-	cells := math.Min(float64(p.probe)*float64(tq), float64(ix.k))
-	entries := cells * ix.cells.sizable
-	candidates := n * -math.Expm1(-entries/n)
-	live := math.Min(entries/math.Max(candidates, 1), length) // tokens of a candidate in live cells
+	candidates, entries := ix.expect(p, tq)
+	length := float64(ix.liveTokens) / float64(max(ix.Searchable(), 1))
 	exact := math.Min(float64(p.exact), candidates) * length
-	return ix.centroidWork(tq) + entries*costEntry + candidates*(length*costCode+live*float64(tq)*costLookup) +
+	return ix.centroidWork(tq) + entries*costEntry + candidates*length*(costCode+costLookup*float64(tq)) +
 		exact*float64(ix.dim)*(costInt8*float64(tq)+costDecode)
+}
+
+// wideCell is the radius, in units of a token's norm, from which the bound of a cell is
+// useless: most documents have a token of some cell that near to every query token.
+const wideCell = 0.35
+
+// exactMethod chooses between bounds of cells and a scan.
+func (ix *Index) exactMethod(o *SearchOptions) (Method, string) {
+	switch {
+	case o.Method != MethodAuto:
+		return o.Method, o.Method.String() + " was asked for"
+	case ix.radius.typical > wideCell:
+		return MethodScan, fmt.Sprintf("tokens are up to %.2f from the centroids of their cells: bounds by cell would exclude little, so every document is screened", ix.radius.typical)
+	}
+	return MethodBounds, fmt.Sprintf("tokens are up to %.2f from the centroids of their cells: bounds by cell exclude documents", ix.radius.typical)
 }

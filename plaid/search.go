@@ -94,6 +94,11 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 	if err := s.sel.choose(s.ix, o.Filter); err != nil {
 		return nil, nil, err
 	}
+	if o.Preset == Exact && o.Method != MethodScan {
+		if err := s.ix.measure(); err != nil {
+			return nil, nil, err
+		}
+	}
 	c := call{queries: queries, k: min(k, max(len(s.sel.docs), 1)), o: &o}
 	n := queries.Len()
 	c.hits, c.stats, c.plans = make([][]Hit, n), make([]*Stats, n), make([]plan, n)

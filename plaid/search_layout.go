@@ -98,12 +98,15 @@ func (s *Searcher) layout(sh shape) (v views) {
 	v.live = l.place(backend.I32, sh.nq, (k+31)/32)
 	v.allowed = l.place(backend.I32, int64(len(ix.words)))
 	v.candidate, v.approx = l.place(backend.I32, sh.nq, sh.cand), l.place(backend.F32, sh.nq, sh.cand)
-	selected := func(n int64) (pos, val, doc backend.View) {
-		return l.place(backend.I32, sh.nq, n), l.place(backend.F32, sh.nq, n), l.place(backend.I32, sh.nq, n)
+	selected := func(n int64) (pos, val backend.View) {
+		return l.place(backend.I32, sh.nq, n), l.place(backend.F32, sh.nq, n)
 	}
-	v.firstPos, v.firstVal, v.firstDoc = selected(sh.first)
+	v.firstPos, v.firstVal = selected(sh.first)
+	v.firstDoc = l.place(backend.I32, sh.nq, sh.first)
 	v.second = l.place(backend.F32, sh.nq, sh.first)
-	v.keepPos, v.keepVal, v.keepDoc = selected(sh.keep)
+	v.keepPos, v.keepVal = selected(sh.keep)
+	v.keepDoc = l.place(backend.I32, sh.nq, max(sh.keep, sh.list)) // room for the axes of the screen, see list
+	v.keepDoc.Dims[1] = sh.keep
 	v.screen = l.place(backend.F32, sh.nq, sh.list)
 	v.lastPos, v.exactScore = l.place(backend.I32, sh.nq, sh.last), l.place(backend.F32, sh.nq, sh.last)
 

@@ -253,7 +253,9 @@ func (s *Searcher) describe(e int, st *Stats, times []StageTime) {
 		st.Bytes += int64(s.ix.k) * (d + tq) * 4
 	}
 	st.Bytes += int64(float64(st.Exact+st.Screened) * length * float64(row+8))
-	st.Exhaustive = r.p.method == MethodScan
+	if r.p.method == MethodScan {
+		st.Exhaustive, st.Pruned = true, len(s.sel.docs)-st.Exact
+	}
 }
 
 // distinct counts the cells of a query; it sorts them.

@@ -44,7 +44,7 @@ func cancelled(err error) error { return fmt.Errorf("plaid: search: %w", err) }
 func (s *Searcher) sequence(ctx context.Context, c *call, group []int) error {
 	r := &s.run
 	r.ctx, r.c, r.group, r.p, r.timed = ctx, c, group, c.plans[group[0]], c.o.Timings
-	for last := int64(4*c.k + 48); ; last *= 4 {
+	for last := int64(2*c.k + 16); ; last *= 4 {
 		if err := s.start(last); err != nil {
 			return err
 		}

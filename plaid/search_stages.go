@@ -140,9 +140,10 @@ func fillFloors(s *Searcher, v *views, a *kernels.TopKArgs) {
 	*a = kernels.TopKArgs{Score: last, Value: column(v.floor), Index: column(v.floorPos)}
 }
 
-// takeArgs turns positions into documents. What is scored exactly is what comes down.
+// takeArgs turns positions into documents, as many as both have room for, see topArgs.
 func takeArgs(from, pos, to backend.View) kernels.TakeArgs {
-	to = backend.NewView(to.Buf, to.Off, to.DType, pos.Dims[0], pos.Dims[1])
+	k := min(pos.Dims[1], to.Dims[1])
+	pos.Dims[1], to.Dims[1] = k, k
 	return kernels.TakeArgs{Value: from, Index: pos, Out: to}
 }
 

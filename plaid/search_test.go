@@ -3,6 +3,7 @@ package plaid_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ var ways = map[string]plaid.SearchOptions{
 	"probe":      {Method: plaid.MethodProbe, Probe: 2, Exact: 30},
 	"two rounds": {Method: plaid.MethodProbe, Probe: 3, Candidates: 40, Exact: 12},
 	"exact":      {Preset: plaid.Exact},
+	"bounds":     {Preset: plaid.Exact, Method: plaid.MethodBounds},
 	"fastplaid":  {Preset: plaid.CompatFastPlaid, Probe: 2, Candidates: 64},
 	"plaid":      {Preset: plaid.CompatPLAID, Candidates: 60},
 }
@@ -177,7 +179,7 @@ func TestSmallAndOddIndexes(t *testing.T) {
 		s, o := searcher(t, ix), newOracle(t, src, ix.TokenNorm())
 		q := part(collection(45, 8, 3), 0)
 		want := o.rank(t, q, o.everything(), 50)
-		for _, opts := range []plaid.SearchOptions{{}, {Method: plaid.MethodProbe, Probe: 9}, {Preset: plaid.Exact}, {Preset: plaid.CompatFastPlaid}} {
+		for _, opts := range []plaid.SearchOptions{{}, {Method: plaid.MethodProbe, Probe: 9}, {Preset: plaid.Exact, Method: plaid.MethodBounds}, {Preset: plaid.Exact}, {Preset: plaid.CompatFastPlaid}} {
 			hits, stats, err := s.Search(context.Background(), q, 50, opts)
 			require.NoError(t, err)
 			same(t, want, hits, "%s: %v", name, stats)
@@ -225,7 +227,7 @@ func TestWrongCalls(t *testing.T) {
 		require.ErrorIs(t, err, backend.ErrArgument)
 		require.ErrorContains(t, err, "plaid: k is")
 	}
-	for _, o := range []plaid.SearchOptions{{Probe: -1}, {Candidates: -1}, {Exact: -2}, {Preset: 9}, {Method: plaid.MethodBounds},
+	for _, o := range []plaid.SearchOptions{{Probe: -1}, {Candidates: -1}, {Exact: -2}, {Preset: 9}, {Method: plaid.MethodBounds}, {Preset: plaid.Exact, Method: plaid.MethodProbe}, {Method: 7},
 		{Threshold: float32(math.NaN())}, {Threshold: float32(math.Inf(1))}} {
 		_, _, err := s.Search(ctx, q, 3, o)
 		require.ErrorIs(t, err, backend.ErrArgument, "%+v", o)
@@ -361,4 +363,36 @@ func TestSearchersShareAnIndex(t *testing.T) {
 		}()
 	}
 	wg.Wait()
+}
+
+// TestGrowingCalls: buffers and prepared launches follow whatever order of sizes.
+func TestGrowingCalls(t *testing.T) {
+	docs := collection(91, 16, lengths(10, 260, 6)...)
+	queries := collection(92, 16, 1, 9, 3, 30, 2, 14)
+	src := built(t, docs, 70, 2)
+	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
+		ix := load(t, simd.New(simd.WithWorkers(1)), src, plaid.LoadOptions{Screen: screen})
+		s := searcher(t, ix)
+		r := rand.New(rand.NewPCG(5, 5))
+		for range 120 {
+			o := plaid.SearchOptions{Preset: plaid.Preset(r.IntN(4)), Probe: r.IntN(12), Candidates: r.IntN(300), Exact: r.IntN(200)}
+			if o.Preset == plaid.Auto {
+				o.Method = plaid.Method(r.IntN(3))
+			}
+			if r.IntN(3) == 0 {
+				o.Filter = []int64{3, 99, 120, 121, 122, 240, 17}
+			}
+			k, q := 1+r.IntN(20), batch(queries, 1+r.IntN(7))
+			got, _, err := s.SearchBatch(context.Background(), q, k, o)
+			require.NoError(t, err)
+			for i := range got {
+				fresh, err := ix.NewSearcher()
+				require.NoError(t, err)
+				want, _, err := fresh.Search(context.Background(), part(q, i), k, o)
+				require.NoError(t, err)
+				require.Equal(t, want, got[i], "%+v, k %d", o, k)
+				require.NoError(t, fresh.Close())
+			}
+		}
+	}
 }

@@ -19,7 +19,7 @@ type Stats struct {
 	Approximated int   // documents scored by their centroids, or bounded by them
 	Screened     int   // documents scored in the arithmetic of Screen
 	Exact        int   // documents scored exactly
-	Pruned       int   // allowed documents that a bound excluded, with proof
+	Pruned       int   // allowed documents without an exact score that a bound excluded, with proof
 	Exhaustive   bool  // the answer is that of scoring every allowed document, proven
 	Bytes        int64 // of index and scores that were read, documents taken at the mean length
 
