@@ -13,7 +13,7 @@
 // workers and the memory it may take do not. What is drawn follows from the lengths of
 // documents, by a generator with a stream for each purpose. Codes are canonical nearest
 // centroids and sums are integers (package canon), so neither order nor grouping shows;
-// norms and quantiles are taken on the host, in float64, and rounded once. Centroids are
+// norms, the table of buckets and quantiles are made on the host, in float64, and rounded once. Centroids are
 // rounded to half precision, so that layouts which store them so lose nothing.
 //
 // # Memory

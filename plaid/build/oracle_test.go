@@ -2,6 +2,7 @@ package build
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -141,18 +142,10 @@ func oracleTable(t *testing.T, m *format.Memory, held []float32) {
 	for _, s := range average {
 		m.Average = append(m.Average, float32(s/float64(len(code))))
 	}
-	n := 1 << m.Width
-	quantile := func(x []float32, level float64) float32 {
-		var out [1]float64
-		require.NoError(t, canon.Quantiles(out[:], append([]float32(nil), x...), []float64{level}))
-		return float32(out[0])
-	}
-	m.Radius = quantile(norms, 0.75)
-	m.Table.Bits = m.Width
-	for i := range n {
-		if i > 0 {
-			m.Table.Cutoffs = append(m.Table.Cutoffs, quantile(residuals, float64(i)/float64(n)))
-		}
-		m.Table.Weights = append(m.Table.Weights, quantile(residuals, (float64(i)+0.5)/float64(n)))
-	}
+	var threshold [1]float64
+	require.NoError(t, canon.Quantiles(threshold[:], norms, []float64{0.75}))
+	m.Radius = float32(threshold[0])
+	table, err := codec.FitTable(m.Width, slices.Values([][]float32{residuals})) // which has tests of its own
+	require.NoError(t, err)
+	m.Table = *table
 }

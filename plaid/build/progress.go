@@ -16,7 +16,7 @@ const (
 	Scan      Stage = "scan"      // reading the collection: lengths, checks, checksum
 	Sample    Stage = "sample"    // reading the sample
 	Centroids Stage = "centroids" // k-means
-	Table     Stage = "table"     // quantiles of residuals
+	Table     Stage = "table"     // buckets of residuals
 	Encode    Stage = "encode"    // codes and residuals of every document
 	Write     Stage = "write"     // into the index
 )

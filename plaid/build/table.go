@@ -62,7 +62,7 @@ func measured(bits, d int, centroids, tokens []float32, code []int32) (*Codec, e
 			}
 		}
 	})
-	table, err := codec.NewTable(bits, func(yield func([]float32) bool) { yield(tokens) })
+	table, err := codec.FitTable(bits, func(yield func([]float32) bool) { yield(tokens) })
 	if err != nil {
 		return nil, fmt.Errorf("build: table of %d held-out tokens: %w", len(code), err)
 	}
