@@ -32,7 +32,69 @@ var (
 			g.Shared = uint32(residualTokens + c.Axes[1]*132)
 		}}},
 	})
+
+	_ = Bind(kernels.ResidualMaxSim, backend.Binding{
+		Kernel: "residual_maxsim_f16", Variant: "mma", Requires: []string{"sm_80"}, Class: "mma",
+		Tile: map[string]int64{"tq": chunkRows, "td": 32, "d": 16}, Accept: acceptMMA,
+		Note: "warp products of tokens decoded in registers, once for queries that share a document; 2 or 4 bits, d up to 128",
+	}, Launcher[kernels.ResidualMaxSimArgs]{Source: "residual_maxsim_mma", Stages: residualMMAStages(), Spills: "a few addresses around the products"})
 )
+
+// packedForm is a compiled form of the warp-product variants: bits a component and packed words of a lane, of which four
+// lanes share a row.
+type packedForm struct {
+	name        string
+	bits, words int64
+}
+
+var packedForms = []packedForm{{"b2w1", 2, 1}, {"b2w2", 2, 2}, {"b4w2", 4, 2}, {"b4w4", 4, 4}}
+
+// packedFormOf is the first form that holds rows of rb bytes, -1 if none does.
+func packedFormOf(bits, rb int64) int {
+	for i, f := range packedForms {
+		if f.bits == bits && rb <= 16*f.words {
+			return i
+		}
+	}
+	return -1
+}
+
+const (
+	screenD     = 128 // most components of the warp-product variants
+	screenWaves = 3   // blocks that the places of a launch are cut into, for each that runs at a time
+
+	chunkRows  = 32   // query tokens of a chunk
+	chunkBytes = 8192 // of shared memory for its fragments
+	chunksMost = 8    // of a pass
+)
+
+// residualMMAStages are the forms of the f16 variant; one of them runs.
+func residualMMAStages() []Stage[kernels.ResidualMaxSimArgs] {
+	var stages []Stage[kernels.ResidualMaxSimArgs]
+	for i, f := range packedForms {
+		stages = append(stages, Stage[kernels.ResidualMaxSimArgs]{Name: f.name, Shared: chunksMost * chunkBytes,
+			Geometry: func(a *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
+				nq, places := c.Axes[2], c.Axes[8]
+				each := max(CeilDiv(a.QueryOff.Max, chunkRows), 1)
+				chunks := min(max(nq*each, 1), chunksMost)
+				passes := CeilDiv(nq, max(chunksMost/each, 1))
+				blocks := screenWaves * 3 * int64(g.Units)
+				y := min(passes, max(blocks/max(places, 1), 1))
+				g.Plane(residualBlocks(places, y, blocks), y, residualThreads)
+				g.Shared = uint32(chunks * chunkBytes)
+				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[4])
+			}})
+	}
+	return stages
+}
+
+// acceptMMA is what the f16 variant asks for.
+func acceptMMA(c *backend.Call) error {
+	if n := c.Args.(*kernels.ResidualMaxSimArgs).QueryOff.Max; n > chunksMost*chunkRows {
+		return residualMMA.refuse("a query of %d tokens, at most %d", n, chunksMost*chunkRows)
+	}
+	return residualMMA.acceptPacked(c, int64(c.Attrs[0]), 3)
+}
 
 // residualBlocks cuts the places of each query into blocks: enough that the device deals them out evenly, since documents
 // differ in length.
@@ -48,7 +110,10 @@ type residualLimits struct {
 	operands        []int // that start at a multiple of 16 bytes
 }
 
-var residualTiled = residualLimits{"residual_maxsim_f32", "tiled", 4, residualD, 1, []int{0, 5}}
+var (
+	residualTiled = residualLimits{"residual_maxsim_f32", "tiled", 4, residualD, 1, []int{0, 5}}
+	residualMMA   = residualLimits{"residual_maxsim_f16", "mma", 8, screenD, 1, []int{0, 5}}
+)
 
 func (l *residualLimits) refuse(format string, a ...any) error {
 	return &backend.UnsupportedError{Backend: name, Kernel: l.kernel, Variant: l.variant, Reason: fmt.Sprintf(format, a...)}
@@ -64,6 +129,19 @@ func (l *residualLimits) accept(c *backend.Call) error {
 		}
 	}
 	return nil
+}
+
+// acceptPacked adds what packed words in fragments ask for; packed is their operand.
+func (l *residualLimits) acceptPacked(c *backend.Call, bits int64, packed int) error {
+	switch d, off := c.Axes[l.axis], c.Operands[packed].Off; {
+	case bits != 2 && bits != 4:
+		return l.refuse("%d bits, want 2 or 4", bits)
+	case bits == 2 && d%16 != 0:
+		return l.refuse("d is %d, want a multiple of 16", d)
+	case off%4 != 0:
+		return l.refuse("residuals start at byte %d, want a multiple of 4", off)
+	}
+	return l.accept(c)
 }
 
 func residualNaive(instance, class string) bool {

@@ -13,55 +13,24 @@ var (
 	_ = residualInt8MMA("residual_maxsim_int8_f16", 2)
 )
 
-// int8Forms are the compiled forms: bits a component and packed words of a lane, of which four lanes share a row.
-var int8Forms = []struct {
-	name        string
-	bits, words int64
-}{{"b2w1", 2, 1}, {"b2w2", 2, 2}, {"b4w2", 4, 2}, {"b4w4", 4, 4}}
-
-const (
-	int8D       = 128 // most components: their product fits the low bits of an f32
-	screenWaves = 3   // blocks that the places of a launch are cut into, for each that runs at a time
-)
-
 // residualInt8MMA binds the warp-product variant; bytes is the size of a centroid score.
 func residualInt8MMA(instance string, bytes int) bool {
-	l := residualLimits{instance, "mma", 8, int8D, 2, []int{1}}
+	l := residualLimits{instance, "mma", 8, screenD, 2, []int{1}}
 	shared := 2 * 2 * residualThreads * 8 * bytes // two slots of two tokens of eight scores for each thread
 	var stages []Stage[kernels.ResidualMaxSimInt8Args]
-	for i, f := range int8Forms {
+	for i, f := range packedForms {
 		stages = append(stages, Stage[kernels.ResidualMaxSimInt8Args]{Name: f.name, Shared: shared,
 			Geometry: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call, g *Geometry) {
 				g.Plane(residualBlocks(c.Axes[8], c.Axes[3], screenWaves*3*int64(g.Units)), c.Axes[3], residualThreads)
 				g.Shared = uint32(shared)
-				g.Skip = g.Skip || i != int8Form(a.Bits, c.Axes[5])
+				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5])
 			}})
 	}
 	return Bind(kernels.ResidualMaxSimInt8, backend.Binding{
 		Kernel: instance, Variant: "mma", Requires: []string{"sm_80"}, Class: plaidClass, Tile: map[string]int64{"tq": 32, "td": 16, "d": 32},
-		Accept: func(c *backend.Call) error {
-			switch bits, off := c.Attrs[0], c.Operands[5].Off; {
-			case bits != 2 && bits != 4:
-				return l.refuse("%d bits, want 2 or 4", bits)
-			case bits == 2 && c.Axes[2]%16 != 0:
-				return l.refuse("d is %d, want a multiple of 16", c.Axes[2])
-			case off%4 != 0:
-				return l.refuse("residuals start at byte %d, want a multiple of 4", off)
-			}
-			return l.accept(c)
-		},
-		Note: "int8 products of buckets looked up in registers; 2 or 4 bits, d up to 128",
+		Accept: func(c *backend.Call) error { return l.acceptPacked(c, int64(c.Attrs[0]), 5) },
+		Note:   "int8 products of buckets looked up in registers; 2 or 4 bits, d up to 128",
 	}, Launcher[kernels.ResidualMaxSimInt8Args]{Source: "residual_maxsim_int8_mma", Stages: stages, Spills: "a few address registers of 4-bit rows on sm_80"})
-}
-
-// int8Form is the first form that holds rows of rb bytes.
-func int8Form(bits, rb int64) int {
-	for i, f := range int8Forms {
-		if f.bits == bits && rb <= 16*f.words {
-			return i
-		}
-	}
-	return -1
 }
 
 func residualInt8Naive(instance string) bool {
