@@ -144,6 +144,18 @@ func newOracle(t testing.TB, src format.Source, norm float64) *oracle {
 	return o
 }
 
+// decodeRaw makes the oracle one of vectors that are not normalised.
+func (o *oracle) decodeRaw(t testing.TB) {
+	row := o.dim * o.src.Bits() / 8
+	rows := make([]byte, len(o.codes)*row)
+	require.NoError(t, o.src.ReadResiduals(rows, 0))
+	dec, err := codec.NewDecoder(o.src.Centroids(), o.dim, o.src.Bits(), o.src.Weights())
+	require.NoError(t, err)
+	for i, c := range o.codes {
+		require.NoError(t, dec.Raw(o.vectors[i*o.dim:(i+1)*o.dim], int64(c), rows[i*row:(i+1)*row]))
+	}
+}
+
 func (o *oracle) document(j int) []float32 {
 	return o.vectors[o.offsets[j]*int64(o.dim) : o.offsets[j+1]*int64(o.dim)]
 }
