@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/benchsuite"
 	"github.com/likbench/likbench/benchsuite/retrieval"
 	"github.com/likbench/likbench/internal/cranfield"
 )
@@ -205,6 +206,40 @@ func embeddedJudged() (*judged, error) {
 		return nil, err
 	}
 	return &judged{name: "Cranfield", docs: docs, queries: queries, qrels: data.Qrels(), ids: data.IDs()}, nil
+}
+
+// indexes builds and searches indexes of the embedded collection: all widths in a full run,
+// 2 bits otherwise. The reference backend takes a part of the collection, and says so.
+func indexes(ctx context.Context, dev backend.Device, o *options, note func(string)) (*benchsuite.Indexes, error) {
+	j, err := embeddedJudged()
+	if err != nil {
+		return nil, err
+	}
+	widths := []int{2}
+	switch {
+	case dev.Info().Backend == "host":
+		j = j.head(100, 20)
+	case o.selection.Full:
+		widths = []int{1, 2, 4}
+	}
+	x, err := j.assess(ctx, dev, widths, note)
+	if err != nil {
+		return nil, fmt.Errorf("indexes of %s: %w", j.name, err)
+	}
+	if j.partial {
+		x.Failed = nil // the gates are about the whole collection
+	}
+	return x, nil
+}
+
+// head is the first documents and queries of a collection.
+func (j *judged) head(docs, queries int) *judged {
+	part := func(t *tokens, n int) *tokens {
+		n = min(n, t.Len())
+		return &tokens{dim: t.dim, offsets: t.offsets[:n+1], vectors: t.vectors[:t.offsets[n]*int64(t.dim)]}
+	}
+	return &judged{name: fmt.Sprintf("the first %d documents of %s", docs, j.name), docs: part(j.docs, docs), queries: part(j.queries, queries),
+		qrels: j.qrels, ids: j.ids[:docs], partial: true}
 }
 
 // vectorsJudged reads token vectors of Cranfield, kept as int8 with one scale.

@@ -25,6 +25,7 @@ type judged struct {
 	docs, queries *tokens
 	qrels         retrieval.Qrels
 	ids           []string // of documents, by position
+	partial       bool     // not the whole collection: relevant documents are missing
 }
 
 // latencyBudget bounds the time spent on single queries.

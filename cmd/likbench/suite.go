@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/likbench/likbench/backend"
@@ -57,6 +58,13 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 		if !o.json {
 			printCollection(stdout, report.Collection)
 		}
+		note := func(stage string) { bar.update(0, 1, stage) }
+		if report.Indexes, err = indexes(ctx, dev, o, note); err != nil {
+			return err
+		}
+		if !o.json {
+			printIndexes(stdout, report.Indexes)
+		}
 	}
 	if err := benchsuite.Run(ctx, cfg, report); err != nil {
 		return err
@@ -81,6 +89,9 @@ func finish(o *options, report *benchsuite.Report, out *output, stdout io.Writer
 			fmt.Fprintf(stdout, "; results.json, results.md and bench.txt are in %s", o.outdir)
 		}
 		fmt.Fprintln(stdout)
+	}
+	if x := report.Indexes; x != nil && len(x.Failed) > 0 {
+		return fmt.Errorf("indexes of %s: %s", x.Name, strings.Join(x.Failed, "; "))
 	}
 	if n := report.Failures(); n > 0 {
 		return fmt.Errorf("%d of %d rows failed: see their reasons", n, len(report.Rows))
@@ -116,7 +127,7 @@ func list(w io.Writer, o *options, dev backend.Info, items []benchsuite.Item) er
 	}
 	and := ""
 	if o.collection() {
-		and = " and the collection"
+		and = " and the collection with its indexes"
 	}
 	_, err := fmt.Fprintf(w, "%d cases, about %.0f s%s; largest operands %s, several sets of them rotate\n", len(items), total.Seconds(), and, backend.FormatBytes(peak))
 	return err
