@@ -235,7 +235,9 @@ func (w *scores) panel(lo, at, count, c, rows int64) {
 	}
 	dst := &w.halves[c*w.halfStride+at]
 	if count == lanes {
-		raceWrite(unsafe.Pointer(dst), 2*((rows-1)*w.halfStride+count))
+		for t := range rows {
+			raceWrite(unsafe.Pointer(&w.halves[(c+t)*w.halfStride+at]), 2*count)
+		}
 		w.half(&out[0], int(rows), int(lanes), dst, int(w.halfStride))
 		return
 	}
