@@ -29,6 +29,6 @@
 //
 // The rules are fast-plaid's: 1+⌊16·√(120·N)⌋ sampled documents, 2^⌊log2(16·√T)⌋ centroids,
 // by the true number of tokens T and no more than there are sampled tokens, at most 256
-// training tokens a centroid, and buckets measured on 5 % of the sample. One token is
-// enough for an index.
+// training tokens a centroid, and buckets measured on 5 % of the sample. Of equal tokens
+// among those one counts, unlike in fast-plaid. One token is enough for an index.
 package build
