@@ -113,6 +113,8 @@ var encodings = []encoding{
 	{0x4ea06400, "smax", "v%d.4s, v%n.4s, v%m.4s"}, {0x4ea03400, "cmgt", "v%d.4s, v%n.4s, v%m.4s"},
 	{0x4e809400, "sdot", "v%d.4s, v%n.16b, v%m.16b"}, {0x6e40fc00, "bfdot", "v%d.4s, v%n.8h, v%m.8h"},
 	{0x4f40f000, "bfdot", "v%d.4s, v%n.8h, v%m.2h[%i]"},
+	{0x6ea04400, "ushl", "v%d.4s, v%n.4s, v%m.4s"}, {0x4ea09c00, "mul", "v%d.4s, v%n.4s, v%m.4s"},
+	{0x4f80e000, "sdot", "v%d.4s, v%n.16b, v%m.4b[%i]"},
 	{0x4f801000, "fmla", "v%d.4s, v%n.4s, v%m.s[%i]"}, {0x4f809000, "fmul", "v%d.4s, v%n.4s, v%m.s[%i]"},
 }
 

@@ -46,19 +46,18 @@ const (
 	// stand out on either side.
 	approxBefore = 16
 	approxSpare  = 64
-	// approxMost is the vectors of running maxima that stay in registers.
-	approxMost = 4
 )
 
 // approxUnit is the arithmetic of one level.
 type approxUnit struct {
-	width  int64       // lanes of a vector
-	narrow *approxUnit // for rows of fewer columns than a vector; nil: portable
+	width   int64       // lanes of a vector
+	vectors int64       // vectors whose maxima stay in registers, at most 4
+	narrow  *approxUnit // for rows of fewer columns than a vector; nil: portable
 	// max raises best[j] to the largest of column j over rows codes[:n] of scores, which are
 	// stride bytes apart; NaN if one of them or best[j] is. By vectors of columns, from 1: they
 	// follow one another but for the last, which is last bytes from the first, in best too.
 	// n is at least 1.
-	max [approxMost + 1]func(scores *float32, stride, last int, codes *int32, n int, best *float32)
+	max [5]func(scores *float32, stride, last int, codes *int32, n int, best *float32)
 	// live copies those of n codes whose bit in live is set to list, which has room for n, and
 	// returns their number; n ≥ 1. nil: portable.
 	live func(codes *int32, n int, live, list *int32) int
@@ -183,8 +182,8 @@ func (m *approx) max(codes []int32, best []float32) {
 		return
 	}
 	w := m.unit.width
-	for at := int64(0); at < n; at += approxMost * w {
-		lanes := min(roundUp(n-at, w), approxMost*w)
+	for at := int64(0); at < n; at += m.unit.vectors * w {
+		lanes := min(roundUp(n-at, w), m.unit.vectors*w)
 		// The last vector ends with the axis at the latest; columns that it shares with the one
 		// before, or with another query, are raised twice, or for nothing.
 		last := min(m.from+at+lanes, m.tq) - w - m.from - at

@@ -67,7 +67,8 @@ type residualUnit struct {
 	// decode, by the binary logarithm of the bits, writes d components, a multiple of 8, of n
 	// tokens to rows pitch bytes apart: (centroid[code] + table[bits])·inv, each operation
 	// rounded. Bytes of tokens are row apart, centroids stride floats. The table is in the
-	// order of bits as they lie in a byte; for 1 bit it is written twice. n is at least 1.
+	// order of bits as they lie in a byte; for 1 bit it is written twice. n is at least 1. nil:
+	// portable.
 	decode [4]func(rows *float32, pitch int, packed *uint8, row int, codes *int32, n, d int, centroid *float32, stride int, table, inv *float32)
 	// decodeF16 does so from f16 centroids, and rounds the result to f16.
 	decodeF16 [4]func(rows *float32, pitch int, packed *uint8, row int, codes *int32, n, d int, centroid *uint16, stride int, table, inv *float32)
@@ -339,7 +340,7 @@ func (m *residual) multiplyGeneric(q, n int64) {
 func (m *residual) decode(from, to int64) {
 	n, full := to-from, int64(0)
 	switch {
-	case m.unit == nil || m.half && m.normalize:
+	case m.unit == nil || m.unit.decode[bits.TrailingZeros64(uint64(m.bits))] == nil || m.half && m.normalize:
 	case m.d >= 8:
 		full = m.d &^ 7
 		m.decodeRows(from, n, full)

@@ -34,7 +34,7 @@ var int8Extensions = []listingVariant{
 
 var int8Notes = map[string]string{
 	"generic": "portable loops", "avx2": "VPMADDWD on pairs of int16", "avx512": "VPMADDWD on pairs of int16",
-	"avx512vnni": "VPDPBUSD on groups of four bytes", "neon": "SMLAL on int16", "neondot": "SDOT on groups of four bytes",
+	"avx512vnni": "VPDPBUSD on groups of four bytes", "neon": "portable loops", "neondot": "SDOT on groups of four bytes",
 }
 
 func int8Body(u *residualInt8Unit) Body[kernels.ResidualMaxSimInt8Args] {

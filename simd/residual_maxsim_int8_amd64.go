@@ -24,7 +24,7 @@ var residualInt8Units = func() map[string]*residualInt8Unit {
 		finishF16: [5]half{1: residualFinishF16x1AVX512, 2: residualFinishF16x2AVX512},
 	}
 	vnni := avx512
-	vnni.group = 4
+	vnni.group, vnni.offset = 4, true
 	vnni.decode = [3]decode{residualBytes1xI8AVX2, residualBytes2xI8AVX2, residualBytes4xI8AVX2}
 	vnni.dots = [5]dots{1: residualDotsx1AVX512VNNI, 2: residualDotsx2AVX512VNNI}
 	return map[string]*residualInt8Unit{"avx2": &avx2, "avx512": &avx512, "avx512vnni": &vnni}

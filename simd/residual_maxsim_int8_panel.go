@@ -14,7 +14,8 @@ import (
 type residualInt8Unit struct {
 	width   int64 // lanes of a vector
 	vectors int64 // vectors of a full panel
-	group   int64 // components of a step: 2 as int16, or 4 bytes, those of rows plus 128
+	group   int64 // components of a step: 2 as int16, or 4 bytes
+	offset  bool  // bytes of rows have 128 added
 	narrow  *residualInt8Unit
 	// decode, by the binary logarithm of the bits, writes n rows of whole groups of 8 bytes,
 	// row bytes each, to rows pitch bytes apart. table has 16 entries for each component of a
@@ -31,9 +32,9 @@ type residualInt8Unit struct {
 }
 
 const (
-	// int8Narrow is the fewest query tokens that vectors of scores can be read from; fewer are
-	// spread to as many.
-	int8Narrow = 8
+	// int8Narrow is the lanes of the widest vector for which scores of fewer query tokens are
+	// spread.
+	int8Narrow = 16
 	// int8Padding is how many components a row may be padded with: 8 bytes of 1 bit.
 	int8Padding = 64
 )
@@ -105,9 +106,9 @@ func openPanel(u *residualInt8Unit, m *residualInt8, t *Task) int8Panel {
 		scores: m.scores, pitch: m.pitch, columns: m.tq, half: m.half,
 	}
 	m.largest = largestCode
-	p.places = p.rowBytes * 8 / m.bits
-	if m.tq < int8Narrow {
-		p.scores, p.pitch, p.columns, p.half = unsafe.Pointer(unsafe.SliceData(p.spread)), int8Narrow, int8Narrow, false
+	p.places = roundUp(p.rowBytes*8/m.bits, 16)
+	if w := p.unit.width; m.tq < w {
+		p.scores, p.pitch, p.columns, p.half = unsafe.Pointer(unsafe.SliceData(p.spread)), w, w, false
 	}
 	for i := range p.ones {
 		p.ones[i] = 1
@@ -124,7 +125,7 @@ func (p *int8Panel) tables() {
 	for c := range per {
 		for nibble := range int64(16) {
 			p.nibbles[16*c+nibble] = p.table[nibble>>(4-p.bits*(c+1))&mask]
-			if p.unit.group == 4 {
+			if p.unit.offset {
 				p.nibbles[16*c+nibble] ^= -128
 			}
 		}
@@ -135,6 +136,9 @@ func (p *int8Panel) tables() {
 // of 16 packed bytes, and a last one of 8, the first component of each byte, then the second
 // ones, and so on.
 func (p *int8Panel) component(place int64) int64 {
+	if p.bits == 8 && place < p.rb {
+		return place
+	}
 	per, size := 8/p.bits, int64(16)
 	blocks := p.rowBytes / 16 * 16
 	first := place / (16 * per) * 16
@@ -143,7 +147,7 @@ func (p *int8Panel) component(place int64) int64 {
 	}
 	place -= first * per
 	at := first + place%size
-	if at >= p.rb {
+	if at >= p.rb || p.bits == 8 {
 		return -1
 	}
 	return at*per + place/size
@@ -178,11 +182,12 @@ func (p *int8Panel) start() {
 			lane += lanes
 		}
 	}
-	if p.tq >= int8Narrow {
+	w := p.unit.width
+	if p.tq >= w {
 		return
 	}
 	for c := range p.k {
-		row := p.spread[c*int8Narrow:][:int8Narrow]
+		row := p.spread[c*w:][:w]
 		for t := range p.tq {
 			row[t] = p.residualInt8.score32(c, t)
 		}
@@ -288,11 +293,14 @@ func (p *int8Panel) decodeBytes(from, to, pitch int64) {
 		clear(row)
 		for i, b := range p.packed[u*p.rb : (u+1)*p.rb] {
 			x := p.table[b]
-			if p.unit.group == 4 {
+			switch {
+			case p.unit.offset:
 				row[i] = byte(x) ^ 0x80
-				continue
+			case p.unit.group == 4:
+				row[i] = byte(x)
+			default:
+				row[2*i], row[2*i+1] = byte(x), byte(x>>7)
 			}
-			row[2*i], row[2*i+1] = byte(x), byte(x>>7)
 		}
 	}
 }
