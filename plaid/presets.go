@@ -82,8 +82,8 @@ type SearchOptions struct {
 	Probe int
 	// Candidates is how many documents of the first round go on, by centroid scores; 0 takes
 	// the preset's: 4096 for CompatFastPlaid, 256, 1024 or max(4k, 4096) by k for
-	// CompatPLAID. Auto has one round unless it is given or more than 16,384 documents are
-	// expected; then 4096, or twice Exact, go on.
+	// CompatPLAID. Auto has one round unless it is given or more than 4096 documents are
+	// expected; then 1024, or twice Exact, go on.
 	Candidates int
 	// Exact is how many documents are scored exactly; 0 takes the preset's: max(128, 8k)
 	// for Auto, a quarter of Candidates for the others.
@@ -170,7 +170,7 @@ const (
 	// the others count as much as the last of these cells, which makes the score an upper
 	// bound, and a poor order among the best. So manyKept go on to a round with all tokens.
 	manyCandidates = 4 * manyKept
-	manyKept       = 4096
+	manyKept       = 1024
 )
 
 // chooseRounds makes it two where many documents will be reached.

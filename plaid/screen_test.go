@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/likbench/likbench/backend"
+	_ "github.com/likbench/likbench/backend/all"
 	"github.com/likbench/likbench/backend/host"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/simd"
@@ -46,6 +47,14 @@ func TestSameAnswerEverywhere(t *testing.T) {
 				on(simd.New(simd.WithLevel(level), simd.WithWorkers(1)), fmt.Sprint("simd ", level), screen)
 			}
 			on(simd.New(simd.WithWorkers(3)), "simd, 3 workers", screen)
+			for _, b := range backend.All() { // whatever else this machine has
+				if d, err := b.Open(0); err != nil {
+					t.Logf("%s: %v", b.Name(), err)
+				} else {
+					require.NoError(t, d.Close())
+					on(b, b.Name(), screen)
+				}
+			}
 		}
 	}
 }

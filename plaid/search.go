@@ -35,6 +35,7 @@ type Searcher struct {
 	listed  listed
 
 	sel    selection
+	plans  map[planKey]plan
 	in     []int64 // host side of the block that goes up, and of the one that comes down
 	out    []int64
 	floats []float32
@@ -106,7 +107,7 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 	for i := range n {
 		c.stats[i] = &stats[i]
 		tq := int(queries.Offsets[i+1] - queries.Offsets[i])
-		c.plans[i] = s.ix.planFor(tq, k, &s.sel, &o)
+		c.plans[i] = s.plan(tq, k, &o)
 		if tq == 0 || len(s.sel.docs) == 0 {
 			s.trivial(&c, i, tq)
 			continue
@@ -121,6 +122,34 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 		stats[i].Preset, stats[i].Elapsed = o.Preset, time.Since(start)
 	}
 	return c.hits, c.stats, nil
+}
+
+// planKey is what a plan follows from, the index aside.
+type planKey struct {
+	tq, k, docs              int
+	tokens                   int64
+	all                      bool
+	preset                   Preset
+	method                   Method
+	probe, candidates, exact int
+	threshold                float32
+}
+
+// plan is planFor, remembered: its reasons are text.
+func (s *Searcher) plan(tq, k int, o *SearchOptions) plan {
+	key := planKey{tq, k, len(s.sel.docs), s.sel.tokens, s.sel.all, o.Preset, o.Method, o.Probe, o.Candidates, o.Exact, o.Threshold}
+	p, ok := s.plans[key]
+	if !ok {
+		if len(s.plans) >= mostGraphs {
+			clear(s.plans)
+		}
+		if s.plans == nil {
+			s.plans = map[planKey]plan{}
+		}
+		p = s.ix.planFor(tq, k, &s.sel, o)
+		s.plans[key] = p
+	}
+	return p
 }
 
 // call is one SearchBatch.

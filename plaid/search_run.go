@@ -79,9 +79,9 @@ func (s *Searcher) start(last int64) error {
 	default:
 		sh.list = int64(len(s.sel.docs))
 	}
-	// Screening pays where it spares most exact scores.
+	// A screen is two launches more: it pays where it spares most exact scores.
 	r.screen, sh.last = s.ix.screen, min(last, sh.list)
-	if r.screen == ScreenNone || 2*last >= sh.list || !s.screenable() {
+	if r.screen == ScreenNone || 4*last >= sh.list || !s.screenable() {
 		r.screen, sh.last = ScreenNone, sh.list
 	}
 	r.sh = sh
