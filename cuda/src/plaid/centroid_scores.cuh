@@ -20,8 +20,8 @@ template <class E> struct Shapes {
   using Narrow = Tile<E, 4, 4, 8, 4>; // 64 by 32
 };
 template <> struct Shapes<S8> {
-  using Wide = ByteTile;
-  using Tall = Tile<S8, 8, 4, 8, 2>;
+  using Wide = ByteTile<Tile<S8, 8, 8, 16, 2>>;
+  using Tall = ByteTile<Tile<S8, 8, 4, 8, 2>>;
   using Narrow = Tile<S8, 4, 4, 8, 4>;
 };
 constexpr int kWideShared = Shapes<F32>::Wide::kShared, kTallShared = Shapes<F32>::Tall::kShared, kNarrowShared = Shapes<F32>::Narrow::kShared;
@@ -44,7 +44,7 @@ template <class T> struct GroupOf {
   static __device__ __forceinline__ bool leads(int lane) { return (lane & 17) == 0; }
   static __device__ __forceinline__ int index(int warp) { return warp * (kLanes / 4) / (T::kThreads / T::kAThreads); }
 };
-template <> struct GroupOf<ByteTile> {
+template <class Base> struct GroupOf<ByteTile<Base>> {
   static constexpr int kMembers = 32;
   static __device__ __forceinline__ int member(int g, int m) { return g * 32 + m; }
   static __device__ __forceinline__ float reduce(float v) {
@@ -53,27 +53,25 @@ template <> struct GroupOf<ByteTile> {
     return fmaxf(v, __shfl_xor_sync(kAllLanes, v, 16));
   }
   static __device__ __forceinline__ bool leads(int lane) { return lane < 4; }
-  static __device__ __forceinline__ int index(int warp) { return warp / 2; }
+  static __device__ __forceinline__ int index(int warp) { return warp / ByteTile<Base>::kWarpsB; }
 };
 
 // Groups is how the centroids of a launch fall into groups.
 template <class E> struct Groups {
-  using Wide = typename Shapes<E>::Wide;
-  using Narrow = typename Shapes<E>::Narrow;
-  bool wide;
+  using Large = typename Shapes<E>::Tall; // and Wide: alike
+  using Small = typename Shapes<E>::Narrow;
   int rows, members; // of a tile, of a group
   long long count;   // of groups
 
   template <class Args> __device__ __forceinline__ explicit Groups(const Args& a) {
-    wide = a.tq > kFewTokens;
-    rows = wide || a.k >= kManyCentroids ? 128 : 64;
+    rows = a.tq > kFewTokens || a.k >= kManyCentroids ? Large::kARows : Small::kARows;
     members = rows / kGroupsOfTile;
     count = (a.k + rows - 1) / rows * kGroupsOfTile;
   }
   // centroid is member m of group g.
   __device__ __forceinline__ long long centroid(long long g, int m) const {
     const int i = (int)(g % kGroupsOfTile);
-    return g / kGroupsOfTile * rows + (wide ? GroupOf<Wide>::member(i, m) : GroupOf<Narrow>::member(i, m));
+    return g / kGroupsOfTile * rows + (rows == Large::kARows ? GroupOf<Large>::member(i, m) : GroupOf<Small>::member(i, m));
   }
 };
 

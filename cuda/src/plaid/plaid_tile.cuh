@@ -195,15 +195,19 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
   }
 };
 
-// ByteTile is 128 rows of A by 128 of B on tensor cores: eight warps of 32 by 64.
-struct ByteTile : Tile<S8, 8, 8, 16, 2> {
-  using Base = Tile<S8, 8, 8, 16, 2>;
-  static constexpr int kI = 4, kJ = 16;
+// ByteTile is a tile of 128 rows of A on tensor cores: a warp has 32 of them and up to 64 of B.
+template <class Base> struct ByteTile : Base {
+  using Base::ring, Base::kARows, Base::kBRows;
+  static constexpr int kWarpB = kBRows < 64 ? kBRows : 64, kWarpsB = kBRows / kWarpB;
+  static_assert(kARows == 128 && Base::kThreads == 4 * kWarpsB * kLanes, "four warps along A");
+  static constexpr int kI = 4, kJ = kWarpB / 4;
   int sum[kJ][kI];
   int lane, warpA, warpB;
 
-  __device__ __forceinline__ ByteTile(unsigned long long a, unsigned long long b, long long d, unsigned char* memory)
-      : Base(a, b, d, memory), lane(threadIdx.x % kLanes), warpA(threadIdx.x / kLanes / 2 * 32), warpB(threadIdx.x / kLanes % 2 * 64) {}
+  __device__ __forceinline__ ByteTile(unsigned long long a, unsigned long long b, long long d, unsigned char* memory) : Base(a, b, d, memory) {
+    const int warp = threadIdx.x / kLanes;
+    lane = threadIdx.x % kLanes, warpA = warp / kWarpsB * 32, warpB = warp % kWarpsB * kWarpB;
+  }
 
   __device__ __forceinline__ int rowOfA(int i) const { return warpA + i * 8 + lane / 4; }
   __device__ __forceinline__ int rowOfB(int j) const { return warpB + j / 2 * 8 + lane % 4 * 2 + j % 2; }
@@ -216,15 +220,15 @@ struct ByteTile : Tile<S8, 8, 8, 16, 2> {
   }
 
   __device__ __forceinline__ void multiply(int slot, int) {
-    const unsigned a = ring + slot * kStage + (warpA + lane % 16) * kPitch + lane / 16 * 16;
-    const unsigned b = ring + slot * kStage + (kARows + warpB + lane / 16 * 8 + lane % 8) * kPitch + lane / 8 % 2 * 16;
+    const unsigned a = ring + slot * Base::kStage + (warpA + lane % 16) * kPitch + lane / 16 * 16;
+    const unsigned b = ring + slot * Base::kStage + (kARows + warpB + lane / 16 * 8 + lane % 8) * kPitch + lane / 8 % 2 * 16;
 #pragma unroll
     for (int k = 0; k < kChunk / 32; k++) {
       unsigned x[2][4];
 #pragma unroll
       for (int m = 0; m < 2; m++) loadMatrices4(x[m], a + m * 16 * kPitch + k * 32);
 #pragma unroll
-      for (int n = 0; n < 4; n++) {
+      for (int n = 0; n < kWarpB / 16; n++) {
         unsigned y[4];
         loadMatrices4(y, b + n * 16 * kPitch + k * 32);
 #pragma unroll
@@ -242,7 +246,7 @@ struct ByteTile : Tile<S8, 8, 8, 16, 2> {
   }
 
   template <class Done> __device__ __forceinline__ void run(const Rows& a, int tile, int end, const Rows& b, long long bFirst, Done&& done) {
-    pass(*this, a, tile, end, b, bFirst, done);
+    Base::pass(*this, a, tile, end, b, bFirst, done);
   }
 };
 
