@@ -90,6 +90,11 @@ func residualBench(derive func(*kernel.Case), absent []string) []kernel.Case {
 		c.Fill["Candidate"] = fillBelow(0, int64(nd))
 		return c
 	}
+	equal := func(name string, nd int, length int64) kernel.Case {
+		c := scan(name, 1, nd, 32, length, 128, 32768, 2, "decompression and scores of equal documents")
+		c.Lens["td"] = uniform(nd, length)
+		return c
+	}
 	return []kernel.Case{
 		scan("cranfield", 1, 1400, 21, 176, 64, 4096, 2, "every document of a small index"),
 		rerank("rerank-256", 1, 20000, 32, 120, 128, 16384, 256, 2, "256 of 20,000 documents"),
@@ -98,6 +103,9 @@ func residualBench(derive func(*kernel.Case), absent []string) []kernel.Case {
 		scan("scan-10k-2bit", 1, 10000, 32, 226, 128, 16384, 2, "10,000 ragged documents"),
 		scan("scan-10k-2bit-8q", 8, 10000, 32, 226, 128, 16384, 2, "the same for eight queries"),
 		scan("scan-10k-4bit", 1, 10000, 32, 226, 128, 16384, 4, "10,000 ragged documents at 4 bits"),
+		// LIK's bench_decompress_maxsim, by its names.
+		equal("decompress-short", 1024, 200), equal("decompress-medium", 1024, 512), equal("decompress-long", 1024, 1024), equal("decompress-xlong", 1024, 4096),
+		equal("decompress-xxlong", 512, 8192), equal("decompress-tiny-256-docs", 256, 512), equal("decompress-large-2048-docs", 2048, 512),
 	}
 }
 

@@ -31,8 +31,10 @@ var Take = kernel.Declare(kernel.Spec[TakeArgs]{
 		r.WriteInts(&a.Out, out)
 		return nil
 	},
-	Tolerance:   map[string]kernel.Tolerance{"Out": kernel.Exact{}},
-	Cost:        func(c *backend.Call) kernel.Cost { return kernel.Cost{Read: 2 * viewBytes(c, 1), Write: viewBytes(c, 2)} },
+	Tolerance: map[string]kernel.Tolerance{"Out": kernel.Exact{}},
+	Cost: func(c *backend.Call) kernel.Cost {
+		return kernel.Cost{Read: 2 * viewBytes(c, 1), Write: viewBytes(c, 2)}
+	},
 	Independent: "k",
 	Cases: []kernel.Case{
 		{Name: "one", Dims: kernel.Dims{"b": 1, "n": 1, "k": 1}, Fill: fills{"Index": fillBelow(0, 1)}},

@@ -28,12 +28,12 @@ folder is told by its content. What only reads never changes a folder.`,
 			if len(args) > 0 {
 				return usage("unknown command %q of plaid", args[0])
 			}
-			return usage("plaid needs a command: build, search, eval, stat, fsck, convert, add, delete, compact or merge")
+			return usage("plaid needs a command: build, search, eval, stat, fsck, convert, add, delete, compact, merge or bench")
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	cmd.AddCommand(buildCommand(), addCommand(), deleteCommand(), compactCommand(), mergeCommand(), statCommand(), fsckCommand(), convertCommand(),
-		searchCommand(), evalCommand())
+		searchCommand(), evalCommand(), benchCommand())
 	return cmd
 }
 
