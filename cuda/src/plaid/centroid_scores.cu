@@ -4,12 +4,13 @@
 // Cell i32 [tq, p] and CellScore f32 [tq, p]: the p best cells of each token, score descending, index ascending, NaN last, -0
 // equal to +0. Any output may be absent. Any d and alignment. Offsets are 64-bit.
 //
-// Entries:
-//   centroid_scores_tiled_wide     more than 64 tokens: blocks of 256 threads, 128 centroids by 128 tokens. grid (ceil(k/128),
-//                     min(ceil(tq/128), any)).
-//   centroid_scores_tiled_tall     fewer, and 24576 centroids or more: blocks of 128 threads, 128 by 32. grid (ceil(k/128), min(ceil(tq/32), any)).
-//   centroid_scores_tiled_narrow   else: blocks of 128 threads, 64 by 32. grid (ceil(k/64), min(ceil(tq/32), any)).
-//   centroid_scores_tiled_select   cells only: a block of 256 threads per token. grid min(tq, any). Shared memory: about 22 KB.
+// Entries, after centroid_scores_tiled:
+//   _wide     more than 64 tokens: blocks of 256 threads, 128 centroids by 128 tokens.
+//             grid (ceil(k/128), min(ceil(tq/128), any)).
+//   _tall     fewer, and 24576 centroids or more: blocks of 128 threads, 128 by 32.
+//             grid (ceil(k/128), min(ceil(tq/32), any)).
+//   _narrow   else: blocks of 128 threads, 64 by 32. grid (ceil(k/64), min(ceil(tq/32), any)).
+//   _select   cells only: a block of 256 threads per token. grid min(tq, any). Shared memory: 22,144 bytes.
 // Scratch, with cells only: tq*4*ceil(k/64) keys of 4 bytes, and tq*k scores of 4 bytes if Score is absent. Requires sm_80.
 //
 // dynamic: centroid_scores_tiled_wide 73728
