@@ -13,8 +13,9 @@
 // workers and the memory it may take do not. What is drawn follows from the lengths of
 // documents, by a generator with a stream for each purpose. Codes are canonical nearest
 // centroids and sums are integers (package canon), so neither order nor grouping shows;
-// norms, the table of buckets and quantiles are made on the host, in float64, and rounded once. Centroids are
-// rounded to half precision, so that layouts which store them so lose nothing.
+// norms, the table of buckets and quantiles are made on the host, in float64, and rounded
+// once. Centroids are rounded to half precision, so that layouts which store them so lose
+// nothing.
 //
 // # Memory
 //
@@ -29,6 +30,7 @@
 //
 // The rules are fast-plaid's: 1+⌊16·√(120·N)⌋ sampled documents, 2^⌊log2(16·√T)⌋ centroids,
 // by the true number of tokens T and no more than there are sampled tokens, at most 256
-// training tokens a centroid, and buckets measured on 5 % of the sample. Of equal tokens
-// among those one counts, unlike in fast-plaid. One token is enough for an index.
+// training tokens a centroid, and buckets measured on 5 % of the sample: those of the least
+// squared error (codec.FitTable), where fast-plaid takes quantiles. One token is enough for
+// an index.
 package build

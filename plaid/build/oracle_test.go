@@ -1,7 +1,6 @@
 package build
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -126,18 +125,8 @@ func oracleIteration(t *testing.T, training, cells []float32, d int, norm float6
 	return next
 }
 
-func oracleTable(t *testing.T, m *format.Memory, all []float32) {
+func oracleTable(t *testing.T, m *format.Memory, held []float32) {
 	d := m.Components
-	var held []float32
-	for i := 0; i < len(all); i += d {
-		known := false
-		for j := 0; j < len(held); j += d {
-			known = known || bytes.Equal(bytesOf(held[j:j+d]), bytesOf(all[i:i+d]))
-		}
-		if !known {
-			held = append(held, all[i:i+d]...)
-		}
-	}
 	code := make([]int32, len(held)/d)
 	require.NoError(t, codec.Nearest(code, held, m.Cells, d))
 	var residuals, norms []float32

@@ -44,7 +44,7 @@ type Statistics struct {
 	SampledDocuments int64 // with tokens
 	SampledTokens    int64
 	TrainingTokens   int64 // the sample, thinned to Options.PointsPerCentroid
-	HeldOut          int64 // different tokens that the table was measured on
+	HeldOut          int64 // tokens that the table was measured on
 	Centroids        int64
 	Iterations       int   // of k-means in this run
 	Converged        bool  // the last one changed nothing

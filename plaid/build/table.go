@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/plaid/codec"
@@ -21,7 +20,6 @@ const heldOutPiece = 1 << 15
 // centroids leave of the held-out tokens.
 func (b *builder) measure(ctx context.Context) (*Codec, error) {
 	d := int64(b.d)
-	b.heldOut = distinct(b.heldOut, b.d)
 	n := int64(len(b.heldOut)) / d
 	if err := b.engine.setCentroids(b.centroids); err != nil {
 		return nil, fmt.Errorf("build: %w", err)
@@ -38,7 +36,7 @@ func (b *builder) measure(ctx context.Context) (*Codec, error) {
 		}
 		err := b.engine.assign(ctx, where, part, func(n int64) {
 			done += n
-			b.report(Progress{Stage: Table, Tokens: done, OfTokens: n})
+			b.report(Progress{Stage: Table, Tokens: done, OfTokens: b.plan.held})
 		})
 		if err == nil {
 			err = b.engine.codes(where, code[at:at+part], nil)
@@ -51,28 +49,6 @@ func (b *builder) measure(ctx context.Context) (*Codec, error) {
 	b.stats.HeldOut = n
 	defer func() { b.heldOut, b.thinned = nil, nil }() // nothing reads the sample any more
 	return measured(b.o.Bits, b.d, b.centroids, b.heldOut, code)
-}
-
-// distinct keeps the first of equal tokens, in place. An encoder without context gives
-// frequent words the same vector each time; such tokens become centroids, and their
-// residuals of almost nothing would leave the buckets no room for those of other words.
-func distinct(tokens []float32, d int) []float32 {
-	seen, kept := make(map[string]struct{}, len(tokens)/d), 0
-	for i := 0; i < len(tokens); i += d {
-		if _, ok := seen[textOf(tokens[i:i+d])]; ok {
-			continue
-		}
-		row := tokens[kept : kept+d]
-		copy(row, tokens[i:i+d])
-		seen[textOf(row)] = struct{}{} // where nothing is written any more
-		kept += d
-	}
-	return tokens[:kept]
-}
-
-// textOf views a token as text, to be a key of a map while the token stays as it is.
-func textOf(x []float32) string {
-	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
 // measured is the codec of tokens with the given codes; their vectors are overwritten with
