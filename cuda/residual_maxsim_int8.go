@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"math"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
@@ -16,21 +18,36 @@ var (
 // residualInt8MMA binds the warp-product variant; bytes is the size of a centroid score.
 func residualInt8MMA(instance string, bytes int) bool {
 	l := residualLimits{instance, "mma", 8, screenD, 2, []int{1}}
-	shared := 2 * 2 * residualThreads * 8 * bytes // two slots of two tokens of eight scores for each thread
 	var stages []Stage[kernels.ResidualMaxSimInt8Args]
 	for i, f := range packedForms {
+		shared := f.screenShared(bytes)
 		stages = append(stages, Stage[kernels.ResidualMaxSimInt8Args]{Name: f.name, Shared: shared,
 			Geometry: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call, g *Geometry) {
-				g.Plane(residualBlocks(c.Axes[8], c.Axes[3], screenWaves*3*int64(g.Units)), c.Axes[3], residualThreads)
+				g.Plane(residualBlocks(c.Axes[8], c.Axes[3], screenWaves*4*int64(g.Units)), c.Axes[3], residualThreads)
 				g.Shared = uint32(shared)
 				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5])
 			}})
 	}
 	return Bind(kernels.ResidualMaxSimInt8, backend.Binding{
 		Kernel: instance, Variant: "mma", Requires: []string{"sm_80"}, Class: plaidClass, Tile: map[string]int64{"tq": 32, "td": 16, "d": 32},
-		Accept: func(c *backend.Call) error { return l.acceptPacked(c, int64(c.Attrs[0]), 5) },
-		Note:   "int8 products of buckets looked up in registers; 2 or 4 bits, d up to 128",
-	}, Launcher[kernels.ResidualMaxSimInt8Args]{Source: "residual_maxsim_int8_mma", Stages: stages, Spills: "a few address registers of 4-bit rows on sm_80"})
+		Accept: func(c *backend.Call) error {
+			a := c.Args.(*kernels.ResidualMaxSimInt8Args)
+			switch stride := a.CentroidScore.RowStride(); {
+			case stride > math.MaxInt32:
+				return l.refuse("centroid scores %d apart, at most %d", stride, math.MaxInt32)
+			case a.DocOff.Max > maxRagged:
+				return l.refuse("a document of %d tokens, at most %d", a.DocOff.Max, maxRagged)
+			}
+			return l.acceptPacked(c, a.Bits, 5)
+		},
+		Note: "int8 products of buckets looked up in registers; 2 or 4 bits, d up to 128",
+	}, Launcher[kernels.ResidualMaxSimInt8Args]{Source: "residual_maxsim_int8_mma", Stages: stages, Spills: "a few addresses, around the products"})
+}
+
+// screenShared is the shared memory of the rings: four slots of packed words and inverse norms of two tokens for each thread,
+// and two of their centroid scores, eight a token, bytes each.
+func (f *packedForm) screenShared(bytes int) int {
+	return residualThreads * (4*2*(4*int(f.words)+4) + 2*2*8*bytes)
 }
 
 func residualInt8Naive(instance string) bool {
