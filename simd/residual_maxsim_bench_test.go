@@ -94,15 +94,15 @@ func (i *indexData) floats(dt backend.DType, low, high float32, dims ...int64) b
 	return backend.NewView(upload(i.t, i.s, b), 0, dt, dims...)
 }
 
-// int8s is an operand of numbers of [-127, 127].
-func (i *indexData) int8s(dims ...int64) backend.View {
+// int8s is an operand of numbers of [-most, most].
+func (i *indexData) int8s(most int64, dims ...int64) backend.View {
 	n := int64(1)
 	for _, d := range dims {
 		n *= d
 	}
 	x := make([]byte, n)
 	for j := range x {
-		x[j] = byte(i.r.Int64N(255) - 127)
+		x[j] = byte(i.r.Int64N(2*most+1) - most)
 	}
 	return backend.NewView(upload(i.t, i.s, x), 0, backend.I8, dims...)
 }
@@ -172,28 +172,30 @@ func BenchmarkResidualMaxSimInt8(b *testing.B) {
 		for _, variant := range variants {
 			for _, dt := range []backend.DType{backend.F32, backend.F16} {
 				for _, x := range indexShapes {
-					b.Run(fmt.Sprintf("%s/%v/%v", variant, dt, x), func(b *testing.B) {
-						s := openLevel(b, l, 1)
-						i := newIndexData(b, s, x)
-						a := &kernels.ResidualMaxSimInt8Args{
-							CentroidScore: i.floats(dt, -1, 1, x.k, x.tq), Query: i.int8s(x.tq, x.d), Unit: i.floats(backend.F32, 1e-5, 2e-5, x.tq),
-							QueryOff: i.queryOff, Code: i.code, Packed: i.packed, DocOff: i.docOff, Table: i.int8s(1 << x.bits),
-							InvNorm: i.inv, Candidate: i.candidate, Score: i.score, Bits: x.bits,
-						}
-						p, err := kernels.ResidualMaxSimInt8.Prepare(s, a, kernel.WithVariant(variant))
-						if errors.Is(err, backend.ErrUnsupported) {
-							b.Skip(err)
-						}
-						require.NoError(b, err)
-						loop, half := "fma_f32", x
-						if variant == "avx512vnni" {
-							loop = "dot_i8"
-						} else {
-							half.d /= 2
-						}
-						benchUnit(b, l, half, loop, func() error { return p.Launch(a) })
-						require.NoError(b, p.Close())
-					})
+					for _, most := range []int64{127, 63} {
+						b.Run(fmt.Sprintf("%s/%v/%v/table%d", variant, dt, x, most), func(b *testing.B) {
+							s := openLevel(b, l, 1)
+							i := newIndexData(b, s, x)
+							a := &kernels.ResidualMaxSimInt8Args{
+								CentroidScore: i.floats(dt, -1, 1, x.k, x.tq), Query: i.int8s(127, x.tq, x.d), Unit: i.floats(backend.F32, 1e-5, 2e-5, x.tq),
+								QueryOff: i.queryOff, Code: i.code, Packed: i.packed, DocOff: i.docOff, Table: i.int8s(most, 1<<x.bits),
+								InvNorm: i.inv, Candidate: i.candidate, Score: i.score, Bits: x.bits,
+							}
+							p, err := kernels.ResidualMaxSimInt8.Prepare(s, a, kernel.WithVariant(variant))
+							if errors.Is(err, backend.ErrUnsupported) {
+								b.Skip(err)
+							}
+							require.NoError(b, err)
+							loop, half := "fma_f32", x
+							if variant == "avx512vnni" {
+								loop = "dot_i8"
+							} else {
+								half.d /= 2
+							}
+							benchUnit(b, l, half, loop, func() error { return p.Launch(a) })
+							require.NoError(b, p.Close())
+						})
+					}
 				}
 			}
 		}

@@ -1,7 +1,9 @@
 package simd
 
 import (
+	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/likbench/likbench/backend"
@@ -12,17 +14,18 @@ import (
 // a lane each, so that a product never crosses lanes; decoded rows hold components in the
 // order in which tables of nibbles give them, see component, and panels follow it.
 type residualInt8Unit struct {
-	width   int64 // lanes of a vector
-	vectors int64 // vectors of a full panel
-	group   int64 // components of a step: 2 as int16, or 4 bytes
-	offset  bool  // bytes of rows have 128 added
-	narrow  *residualInt8Unit
+	width   int64             // lanes of a vector
+	vectors int64             // vectors of a full panel
+	group   int64             // components of a step: 2 as int16, or 4 bytes
+	offset  bool              // bytes of rows are above the least value of the table, unsigned
+	narrow  *residualInt8Unit // for fewer query tokens than lanes
+	small   *residualInt8Unit // for tables whose values are at most 127 apart
 	// decode, by the binary logarithm of the bits, writes n rows of whole groups of 8 bytes,
 	// row bytes each, to rows pitch bytes apart. table has 16 entries for each component of a
 	// nibble.
 	decode [3]func(rows *byte, pitch int, packed *uint8, row, n int, table *int8)
-	// dots sets out[i*lanes+j] to the product of row i and panel lane j, plus bias[j] where
-	// rows are bytes. By vectors of the panel, from 1, as the next two.
+	// dots sets out[i*lanes+j] to the product of row i and panel lane j, plus bias[j] with
+	// offset. By vectors of the panel, from 1, as the next two.
 	dots [5]func(panel *uint32, rows *byte, pitch, steps, n int, bias, out *int32)
 	// finish raises best[j] to the largest (dots[i*lanes+j]·unit[j] + scores[codes[i]][j])·inv[i],
 	// the sum with one rounding; NaN stays. Rows of scores are stride bytes apart, the columns
@@ -39,10 +42,13 @@ const (
 	int8Padding = 64
 )
 
-// fit is the unit for a launch of tq query tokens.
-func (u *residualInt8Unit) fit(tq int64) *residualInt8Unit {
-	if u != nil && tq < u.width && u.narrow != nil {
-		return u.narrow
+// fit is the unit for a launch of tq query tokens and a table of that range.
+func (u *residualInt8Unit) fit(tq int64, apart int) *residualInt8Unit {
+	if tq < u.width && u.narrow != nil {
+		u = u.narrow
+	}
+	if apart <= math.MaxInt8 && u.small != nil {
+		u = u.small
 	}
 	return u
 }
@@ -80,6 +86,7 @@ func int8LocalOf(c *backend.Call) int8Local {
 type int8Panel struct {
 	*residualInt8
 	unit           *residualInt8Unit
+	low            int8  // of the table
 	rowBytes       int64 // packed bytes of a row, padded
 	places         int64 // components of a row, padded
 	laneUnit       []float32
@@ -97,8 +104,9 @@ type int8Panel struct {
 
 func openPanel(u *residualInt8Unit, m *residualInt8, t *Task) int8Panel {
 	s, l := int8SharedOf(t.Call), int8LocalOf(t.Call)
+	low, high := slices.Min(m.weight), slices.Max(m.weight)
 	p := int8Panel{
-		residualInt8: m, unit: u.fit(m.tq), rowBytes: roundUp(m.rb, 8),
+		residualInt8: m, unit: u.fit(m.tq, int(high)-int(low)), low: low, rowBytes: roundUp(m.rb, 8),
 		laneUnit: Words[float32](t.Scratch[s.unit:s.bias]), bias: Words[int32](t.Scratch[s.bias:s.scores]),
 		spread: Words[float32](t.Scratch[s.scores:s.panel]), panel: Words[uint32](t.Scratch[s.panel:s.bytes]),
 		rows: t.Local[:l.packed], padded: t.Local[l.packed:l.dots], dots: Words[int32](t.Local[l.dots:l.inv]),
@@ -126,7 +134,7 @@ func (p *int8Panel) tables() {
 		for nibble := range int64(16) {
 			p.nibbles[16*c+nibble] = p.table[nibble>>(4-p.bits*(c+1))&mask]
 			if p.unit.offset {
-				p.nibbles[16*c+nibble] ^= -128
+				p.nibbles[16*c+nibble] -= p.low // as bytes
 			}
 		}
 	}
@@ -218,7 +226,7 @@ func (p *int8Panel) pack(token, first, lanes, j int64) {
 		}
 		panel[step*lanes+j] = word
 	}
-	p.bias[first+j] = -128 * sum
+	p.bias[first+j] = int32(p.low) * sum
 }
 
 // document is the score of document tokens [u, hi) for query q.
@@ -295,7 +303,7 @@ func (p *int8Panel) decodeBytes(from, to, pitch int64) {
 			x := p.table[b]
 			switch {
 			case p.unit.offset:
-				row[i] = byte(x) ^ 0x80
+				row[i] = byte(x - p.low)
 			case p.unit.group == 4:
 				row[i] = byte(x)
 			default:

@@ -70,6 +70,30 @@ func residualDotsx3AVX2(panel *uint32, rows *byte, pitch int, steps int, n int, 
 //go:noescape
 func residualDotsx4AVX2(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
 
+// residualDotsBytesx1AVX2 sets out[i*8+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][8] groups of four int8, rows are bytes, and products start at bias; bytes are at most 127. Reference: dotsGeneric of residualInt8.
+//
+//go:noescape
+func residualDotsBytesx1AVX2(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+
+// residualDotsBytesx2AVX2 sets out[i*16+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][16] groups of four int8, rows are bytes, and products start at bias; bytes are at most 127. Reference: dotsGeneric of residualInt8.
+//
+//go:noescape
+func residualDotsBytesx2AVX2(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+
+// residualDotsBytesx3AVX2 sets out[i*24+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][24] groups of four int8, rows are bytes, and products start at bias; bytes are at most 127. Reference: dotsGeneric of residualInt8.
+//
+//go:noescape
+func residualDotsBytesx3AVX2(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+
+// residualDotsBytesx4AVX2 sets out[i*32+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][32] groups of four int8, rows are bytes, and products start at bias; bytes are at most 127. Reference: dotsGeneric of residualInt8.
+//
+//go:noescape
+func residualDotsBytesx4AVX2(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+
 // residualDotsx1AVX512 sets out[i*16+j] to the integer product of row i and panel lane j, for n rows that are
 // pitch bytes apart. The panel is [steps][16] pairs of int16, rows are int16. Reference: dotsGeneric of residualInt8.
 //
@@ -82,17 +106,29 @@ func residualDotsx1AVX512(panel *uint32, rows *byte, pitch int, steps int, n int
 //go:noescape
 func residualDotsx2AVX512(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
 
-// residualDotsx1AVX512VNNI sets out[i*16+j] to the integer product of row i and panel lane j, for n rows that are
-// pitch bytes apart. The panel is [steps][16] groups of four int8, rows are int8 plus 128, bias is -128 times each lane's sum. Reference: dotsGeneric of residualInt8.
+// residualDotsBytesx1AVX512 sets out[i*16+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][16] groups of four int8, rows are bytes, and products start at bias; bytes are at most 127. Reference: dotsGeneric of residualInt8.
 //
 //go:noescape
-func residualDotsx1AVX512VNNI(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+func residualDotsBytesx1AVX512(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
 
-// residualDotsx2AVX512VNNI sets out[i*32+j] to the integer product of row i and panel lane j, for n rows that are
-// pitch bytes apart. The panel is [steps][32] groups of four int8, rows are int8 plus 128, bias is -128 times each lane's sum. Reference: dotsGeneric of residualInt8.
+// residualDotsBytesx2AVX512 sets out[i*32+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][32] groups of four int8, rows are bytes, and products start at bias; bytes are at most 127. Reference: dotsGeneric of residualInt8.
 //
 //go:noescape
-func residualDotsx2AVX512VNNI(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+func residualDotsBytesx2AVX512(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+
+// residualDotsVNNIx1AVX512 sets out[i*16+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][16] groups of four int8, rows are bytes, and products start at bias. Reference: dotsGeneric of residualInt8.
+//
+//go:noescape
+func residualDotsVNNIx1AVX512(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
+
+// residualDotsVNNIx2AVX512 sets out[i*32+j] to the integer product of row i and panel lane j, for n rows that are
+// pitch bytes apart. The panel is [steps][32] groups of four int8, rows are bytes, and products start at bias. Reference: dotsGeneric of residualInt8.
+//
+//go:noescape
+func residualDotsVNNIx2AVX512(panel *uint32, rows *byte, pitch int, steps int, n int, bias *int32, out *int32)
 
 // residualFinishF32x1AVX2 raises best[j], for 8 lanes, to the largest (dots[i*8+j]·unit[j] + scores[codes[i]][j])·inv[i]
 // over i < n, the sum with one rounding, or makes it NaN. Rows of F32 scores are stride bytes apart; the columns of

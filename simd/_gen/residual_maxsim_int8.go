@@ -13,12 +13,14 @@ var _ = register("residual_maxsim_int8", func(c *build.Context) {
 		residualBytes(c, bits, true)
 		residualBytes(c, bits, false)
 	}
-	for nv, tiles := range [][]int{{6, 3, 1}, {4, 2, 1}, {3, 1}, {2, 1}} {
-		(&residualDots{c: c, nv: nv + 1, tiles: tiles, width: 32}).emit("AVX2")
+	for _, how := range []multiply{pairsI16, bytesI16} {
+		for nv, tiles := range [][]int{{6, 3, 1}, {4, 2, 1}, {3, 1}, {2, 1}} {
+			(&residualDots{c: c, nv: nv + 1, tiles: tiles, width: 32, how: how}).emit("AVX2")
+		}
 	}
-	for _, vnni := range []bool{false, true} {
+	for _, how := range []multiply{pairsI16, bytesI16, bytesVNNI} {
 		for nv := 1; nv <= 2; nv++ {
-			(&residualDots{c: c, nv: nv, tiles: []int{12, 6, 3, 1}, width: 64, vnni: vnni}).emit(map[bool]string{false: "AVX512", true: "AVX512VNNI"}[vnni])
+			(&residualDots{c: c, nv: nv, tiles: []int{12, 6, 3, 1}, width: 64, how: how}).emit("AVX512")
 		}
 	}
 	for _, f16 := range []bool{false, true} {
@@ -112,43 +114,70 @@ func residualBytes(c *build.Context, bits int, wide bool) {
 	c.RET()
 }
 
-// residualDots emits products of a panel of query tokens, lanes, with decoded rows. A step is
-// two components as 16-bit integers, VPMADDWD and VPADDD, or with VNNI four bytes. The
-// former do 16 products on 8 lanes in two instructions; VPMADDUBSW would do 32 in one, but
-// saturates, and what keeps it exact (signs moved to the query, or halves of the range) costs
-// as many instructions as it saves.
+// multiply is how a step multiplies.
+type multiply int
+
+const (
+	pairsI16  multiply = iota // two components as int16: VPMADDWD, VPADDD
+	bytesI16                  // four bytes: VPMADDUBSW, whose sums of two must fit int16, VPMADDWD with ones, VPADDD
+	bytesVNNI                 // four bytes: VPDPBUSD
+)
+
+// residualDots emits products of a panel of query tokens, lanes, with decoded rows. On 256
+// bits, pairsI16 does 16 products in two instructions and bytesI16 32 in three, of which two
+// need one of two multipliers: 32 products a cycle at best, and some 26 and 31 as Zen 3
+// places the additions. For a table of any range VPMADDUBSW saturates, and what keeps it
+// exact (signs moved to the query, or halves of the range) costs as much as it saves.
 type residualDots struct {
 	c     *build.Context
 	nv    int
 	tiles []int
 	width int
-	vnni  bool
+	how   multiply
 
 	panel, rows, pitch, pitch3, steps, n, bias, out reg.Register
 	q, k                                            reg.Register
 	row                                             [3]reg.Register
+	vectors                                         []reg.VecPhysical
 }
 
 func (g *residualDots) emit(level string) {
 	c := g.c
-	name := fmt.Sprintf("residualDotsx%d%s", g.nv, level)
+	name := fmt.Sprintf("residualDots%sx%d%s", [...]string{"", "Bytes", "VNNI"}[g.how], g.nv, level)
 	lanes := g.nv * g.width / 4
 	what := "[steps][%d] pairs of int16, rows are int16"
-	if g.vnni {
-		what = "[steps][%d] groups of four int8, rows are int8 plus 128, bias is -128 times each lane's sum"
+	if g.how != pairsI16 {
+		what = "[steps][%d] groups of four int8, rows are bytes, and products start at bias"
+	}
+	if g.how == bytesI16 {
+		what += "; bytes are at most 127"
 	}
 	begin(c, name, "func(panel *uint32, rows *byte, pitch, steps, n int, bias, out *int32)",
 		fmt.Sprintf("%s sets out[i*%d+j] to the integer product of row i and panel lane j, for n rows that are", name, lanes),
 		fmt.Sprintf("pitch bytes apart. The panel is "+what+". Reference: dotsGeneric of residualInt8.", lanes))
 	g.panel, g.rows, g.pitch = load(c, "panel"), load(c, "rows"), load(c, "pitch")
 	g.steps, g.n, g.out = load(c, "steps"), load(c, "n"), load(c, "out")
-	if g.vnni {
+	if g.how != pairsI16 {
 		g.bias = load(c, "bias")
 	}
 	g.pitch3, g.q, g.k = c.GP64(), c.GP64(), c.GP64()
 	c.LEAQ(Mem{Base: g.pitch, Index: g.pitch, Scale: 2}, g.pitch3)
 	for i := range g.row {
 		g.row[i] = c.GP64()
+	}
+	g.vectors = ymms[:]
+	if g.width == 64 {
+		g.vectors = zmms[:]
+	}
+	if g.how == bytesI16 {
+		r, ones := c.GP32(), g.vectors[len(g.vectors)-1]
+		c.MOVL(U32(0x00010001), r)
+		if g.width == 64 {
+			c.VPBROADCASTD(r, ones)
+		} else {
+			c.VMOVD(r, ones.AsX())
+			c.VPBROADCASTD(ones.AsX(), ones)
+		}
 	}
 	for i, nd := range g.tiles {
 		g.tile(nd, append(g.tiles, 0)[i+1])
@@ -163,15 +192,13 @@ func (g *residualDots) tile(nd, next int) {
 	c.Label(label)
 	c.CMPQ(g.n, U32(nd))
 	c.JLT(LabelRef(fmt.Sprintf("rows%d", next)))
-	vectors := ymms[:]
-	if g.width == 64 {
-		vectors = zmms[:]
-	}
-	acc, free := vectors[:nd*g.nv], vectors[nd*g.nv:]
+	acc, free := g.vectors[:nd*g.nv], g.vectors[nd*g.nv:]
 	for i := range acc {
 		switch {
-		case g.vnni:
+		case g.how != pairsI16 && g.width == 64:
 			c.VMOVDQU32(Mem{Base: g.bias, Disp: i % g.nv * g.width}, acc[i])
+		case g.how != pairsI16:
+			c.VMOVDQU(Mem{Base: g.bias, Disp: i % g.nv * g.width}, acc[i])
 		case g.width == 64:
 			c.VPXORD(acc[i], acc[i], acc[i])
 		default:
@@ -241,11 +268,16 @@ func (g *residualDots) step(nd, n int, acc, free []reg.VecPhysical) {
 			}
 			c.VPBROADCASTD(m, b)
 			for j, p := range panel {
-				if g.vnni {
+				switch g.how {
+				case bytesVNNI:
 					c.VPDPBUSD(p, b, acc[i*g.nv+j])
 					continue
+				case bytesI16:
+					c.VPMADDUBSW(p, b, x)
+					c.VPMADDWD(g.vectors[len(g.vectors)-1], x, x)
+				default:
+					c.VPMADDWD(p, b, x)
 				}
-				c.VPMADDWD(p, b, x)
 				c.VPADDD(x, acc[i*g.nv+j], acc[i*g.nv+j])
 			}
 		}
