@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"fmt"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
@@ -36,10 +38,10 @@ var (
 
 	_ = Bind(kernels.PlaidApprox, backend.Binding{
 		Kernel: "plaid_approx", Variant: "warp", Requires: []string{"sm_80"}, Class: plaidClass,
-		Tile: map[string]int64{"tq": 32, "td": 128}, Note: "a warp for a document, a lane for a query token; live bits in shared memory",
+		Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document, a lane for a query token; live bits in shared memory",
 	}, Launcher[kernels.PlaidApproxArgs]{
 		Source: "plaid_approx",
-		Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 3), approxStage("q128", 3)},
+		Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 3), approxStage("q128", 2)},
 	})
 )
 
@@ -55,6 +57,23 @@ func candidatesWorkspace(c *backend.Call) int64 {
 
 func candidatesTiles(a *kernels.PlaidCandidatesArgs, c *backend.Call, g *Geometry) {
 	g.Plane(max(CeilDiv(CeilDiv(a.Documents, 32), candidatesTile), 1), c.Axes[2], candidatesThreads)
+}
+
+// approxAccept holds what 32-bit counts of tokens and strides ask for.
+func approxAccept(c *backend.Call) error {
+	a := c.Args.(*kernels.PlaidApproxArgs)
+	refuse := func(what string, n int64) error {
+		return &backend.UnsupportedError{Backend: name, Kernel: "plaid_approx", Variant: "warp", Reason: fmt.Sprintf("%s %d, at most %d", what, n, maxRagged)}
+	}
+	switch stride := a.CentroidScore.RowStride(); {
+	case stride > maxRagged:
+		return refuse("stride", stride)
+	case a.DocOff.Max > maxRagged:
+		return refuse("document tokens", a.DocOff.Max)
+	case a.QueryOff.Max > maxRagged:
+		return refuse("query tokens", a.QueryOff.Max)
+	}
+	return nil
 }
 
 // approxStage is the form for queries of up to 32 tokens, or for longer ones; a launch runs one of them.
