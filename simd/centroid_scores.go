@@ -25,9 +25,9 @@ func bindCentroidScores() bool {
 
 const (
 	// scoresTiles is the tiles that few tokens are cut into, by ranges of centroids, and
-	// scoresWork the multiply-adds that one aims at, some 20 µs.
+	// scoresWork the multiply-adds that one aims at, some 40 µs: each has lists of its own.
 	scoresTiles = 64
-	scoresWork  = 1 << 20
+	scoresWork  = 1 << 21
 	// scoresChunk is the most centroids that are scored at once.
 	scoresChunk = 96
 	// scoresLists is the bytes that the lists of a tile may take, unless one panel's need more.
@@ -83,8 +83,8 @@ func scoresWorkspace(tq, k, p int64) int64 {
 
 // scoresLayout is the byte offsets of a worker's memory: panels, products of a chunk, rows
 // of a chunk where they are converted, query scales, bounds and lengths of the lists, the
-// lists and room for one.
-type scoresLayout struct{ out, rows, scale, bound, length, list, spare, bytes int64 }
+// lists, the same by lanes, and room for one.
+type scoresLayout struct{ out, rows, scale, bound, length, list, slot, spare, bytes int64 }
 
 // scoresLocal bounds it monotonically; packed is the bytes of a token in a panel, row those of
 // a converted row.
@@ -98,7 +98,8 @@ func scoresLocal(u *centroidUnit, tq, k, p, packed, row int64) (l scoresLayout) 
 	l.bound = l.scale + 4*nearestMost
 	l.length = l.bound + 4*nearestMost
 	l.list = l.length + 8*nearestMost
-	l.spare = l.list + min(max(scoresLists, 8*lanes*capacity), 8*all*capacity)
+	l.slot = l.list + min(max(scoresLists, 8*lanes*capacity), 8*all*capacity)
+	l.spare = l.slot + 8*nearestMost*min(p, cellInsert)
 	l.bytes = l.spare + 8*capacity
 	return l
 }
@@ -145,10 +146,13 @@ type scores struct {
 	query, centroid []float32
 	quantised       *scoresInt8 // nil in float32
 	panels          []byte
-	out             []float32 // [chunk][lanes]
-	bound           []float32 // what each token's list no longer takes
-	length          []int     // of each token's list
-	list            []uint64  // [group][capacity]
+	out             []float32         // [chunk][lanes]
+	bound           []float32         // what each token's list no longer takes
+	length          []int             // of each token's list
+	list            []uint64          // [group][capacity]
+	slotValue       []float32         // [panels][p][lanes]
+	slotIndex       []int32           // the same; -1 is an empty slot
+	slotted         [nearestMost]bool // of each panel by its first token: its lists are in slots
 	spare           []uint64
 	least           []uint32 // upper half of the key of the last cell so far, of each token
 	parts           []uint64 // [tq][splits][top]
@@ -161,7 +165,9 @@ func (w *scores) open(t *Task, packed, row int64) scoresLayout {
 	w.out = Words[float32](t.Local[l.out:l.rows])
 	w.bound = Words[float32](t.Local[l.bound:l.length])
 	w.length = Words[int](t.Local[l.length:l.list])
-	w.list, w.spare = Words[uint64](t.Local[l.list:l.spare]), Words[uint64](t.Local[l.spare:l.bytes])
+	w.list, w.spare = Words[uint64](t.Local[l.list:l.slot]), Words[uint64](t.Local[l.spare:l.bytes])
+	slots := t.Local[l.slot:l.spare]
+	w.slotValue, w.slotIndex = Words[float32](slots[:len(slots)/2]), Words[int32](slots[len(slots)/2:])
 	least := align64(4 * w.tq)
 	w.least, w.parts = Words[uint32](t.Scratch[:least]), Words[uint64](t.Scratch[least:])
 	return l

@@ -78,13 +78,58 @@ func (w *scores) begin(lo int64, n int) {
 			w.bound[j] = math.Nextafter32(least, negInf32) // an equal score may have a lower index
 		}
 	}
+	if w.insert == nil || w.p == 0 || w.p > cellInsert {
+		return
+	}
+	for at := int64(0); at < int64(n); at += w.full {
+		w.slotted[at] = true
+		value, index := w.slots(at)
+		lanes := w.panelOf(int64(n) - at)
+		for s := range w.p {
+			copy(value[s*lanes:], w.bound[at:at+lanes])
+		}
+		for i := range index {
+			index[i] = -1
+		}
+	}
+}
+
+// slots are the lists of a panel by lanes.
+func (w *scores) slots(token int64) (value []float32, index []int32) {
+	return w.slotValue[token*w.p:][:w.full*w.p], w.slotIndex[token*w.p:][:w.full*w.p]
+}
+
+// unslot moves the lists of a panel out of its slots.
+func (w *scores) unslot(token, count, lanes int64) {
+	w.slotted[token] = false
+	value, index := w.slots(token)
+	for j := range count {
+		list := w.list[(token+j)*w.capacity:][:w.p]
+		n := int64(0)
+		for ; n < w.p && index[n*lanes+j] >= 0; n++ {
+			list[n] = topkKey(value[n*lanes+j], int(index[n*lanes+j]))
+		}
+		w.length[token+j] = int(n)
+		if n == w.p {
+			w.bound[token+j] = topkScore(list[n-1])
+		}
+	}
 }
 
 // scan offers a chunk's products to the lists, and gives every NaN its canonical bits. Once
 // the bounds have risen few rows have a lane above its own.
 func (w *scores) scan(out []float32, token, count, lanes, c, rows int64) {
 	bound := w.bound[token:][:lanes]
-	for t := int64(0); t < rows; t++ {
+	t := int64(0)
+	if w.slotted[token] {
+		value, index := w.slots(token)
+		t = int64(w.insert(&out[0], int(rows), int(lanes), int(c), &value[0], &index[0], int(w.p)))
+		if t == rows {
+			return
+		}
+		w.unslot(token, count, lanes) // a NaN: one by one from here on
+	}
+	for ; t < rows; t++ {
 		skip, hits := w.above(&out[t*lanes], int(rows-t), int(lanes), &bound[0])
 		t += int64(skip)
 		if t >= rows {
@@ -152,6 +197,11 @@ func topkScore(key uint64) float32 {
 func (w *scores) leave(lo, hi, split int64) {
 	if w.p == 0 {
 		return
+	}
+	for at := lo; at < hi; at += w.full {
+		if w.slotted[at-lo] {
+			w.unslot(at-lo, min(w.full, hi-at), w.panelOf(hi-at))
+		}
 	}
 	for i := lo; i < hi; i++ {
 		list := w.list[(i-lo)*w.capacity:][:w.length[i-lo]]

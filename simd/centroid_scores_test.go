@@ -3,6 +3,7 @@ package simd
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -130,4 +131,50 @@ func int8Data(kind string, seed uint64, n int) []int8 {
 		}
 	}
 	return x
+}
+
+// TestCentroidRoutinesAreGeneric: what assembly has beside the products, over lanes, ties and
+// NaN, a slot or several.
+func TestCentroidRoutinesAreGeneric(t *testing.T) {
+	for _, u := range centroidAssembly() {
+		if l, ok := ParseLevel(u.variant); !ok || l > Detected() {
+			continue
+		}
+		for lanes := u.width; lanes <= u.lanes; lanes += u.width {
+			for trial, kind := range []string{"normal", "ties", "specials", "normal"} {
+				const n = 70
+				dots := centroidData(kind, uint64(trial), n*lanes)
+				bound := centroidData("normal", 9, lanes)
+				for j := range bound {
+					if bound[j] += .3; j%5 == trial {
+						bound[j] = canonicalNaN
+					}
+				}
+				for from := range n {
+					wantAt, wantHits := centroidAboveGeneric(&dots[from*lanes], n-from, lanes, &bound[0])
+					at, hits := u.above(&dots[from*lanes], n-from, lanes, &bound[0])
+					require.Equal(t, wantAt, at, "%s %d %s", u.variant, lanes, kind)
+					require.Equal(t, wantHits, hits, "%s %d %s", u.variant, lanes, kind)
+				}
+				want, got := make([]uint16, n*40), make([]uint16, n*40)
+				centroidHalfGeneric(&dots[0], n, lanes, &want[3], 39)
+				u.half(&dots[0], n, lanes, &got[3], 39)
+				require.Equal(t, want, got, "%s %d %s", u.variant, lanes, kind)
+				if u.insert == nil {
+					continue
+				}
+				for _, p := range []int{1, 2, 7, 32} {
+					wantValue, wantIndex := make([]float32, p*lanes), make([]int32, p*lanes)
+					for s := range p {
+						copy(wantValue[s*lanes:], bound)
+					}
+					gotValue, gotIndex := slices.Clone(wantValue), slices.Clone(wantIndex)
+					wantN := centroidInsertGeneric(&dots[0], n, lanes, 5, &wantValue[0], &wantIndex[0], p)
+					require.Equal(t, wantN, u.insert(&dots[0], n, lanes, 5, &gotValue[0], &gotIndex[0], p), "%s %d %s %d", u.variant, lanes, kind, p)
+					require.Equal(t, wantIndex, gotIndex, "%s %d %s %d", u.variant, lanes, kind, p)
+					sameFloats(t, wantValue, gotValue, fmt.Sprint(u.variant, lanes, kind, p))
+				}
+			}
+		}
+	}
 }

@@ -43,6 +43,11 @@ type centroidUnit struct {
 	// above returns the first t < n that has a lane with dots[t*lanes+j] not at or below
 	// bound[j], NaN included, and n if there is none; and the lanes of t as bits.
 	above func(dots *float32, n, lanes int, bound *float32) (t int, hits uint32)
+	// insert offers products to lists of p slots, lane by lane: value[s*lanes+j] is descending,
+	// index has first and the number of the row it came from, and a NaN in a list is below
+	// everything. It stops at a row with a NaN, and returns its number, or n. Nil where lists
+	// are kept one by one.
+	insert func(dots *float32, n, lanes, first int, value *float32, index *int32, p int) int
 	// half writes dst[t*stride+j] = dots[t*lanes+j] rounded to f16, for j < lanes.
 	half func(dots *float32, n, lanes int, dst *uint16, stride int)
 }

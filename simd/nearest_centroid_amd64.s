@@ -2323,3 +2323,248 @@ vector:
 done:
 	VZEROUPPER
 	RET
+
+// func centroidInsertAVX2(dots *float32, n int, lanes int, first int, value *float32, index *int32, p int) int
+// Requires: AVX, AVX2
+TEXT ·centroidInsertAVX2(SB), $0-64
+	MOVQ  dots+0(FP), AX
+	MOVQ  n+8(FP), CX
+	MOVQ  lanes+16(FP), DX
+	MOVQ  first+24(FP), BX
+	MOVQ  value+32(FP), SI
+	MOVQ  index+40(FP), DI
+	MOVQ  p+48(FP), R8
+	SHLQ  $0x02, DX
+	DECQ  R8
+	MOVQ  R8, R9
+	IMULQ DX, R9
+	ADDQ  R9, SI
+	ADDQ  R9, DI
+	XORQ  R9, R9
+
+next:
+	CMPQ    R9, CX
+	JGE     out
+	CMPQ    DX, $0x00000080
+	JNE     fewer
+	VMOVUPS (AX), Y0
+	VCMPPS  $0x16, (SI), Y0, Y1
+	VMOVUPS 32(AX), Y0
+	VCMPPS  $0x16, 32(SI), Y0, Y0
+	VORPS   Y0, Y1, Y1
+	VMOVUPS 64(AX), Y0
+	VCMPPS  $0x16, 64(SI), Y0, Y0
+	VORPS   Y0, Y1, Y1
+	VMOVUPS 96(AX), Y0
+	VCMPPS  $0x16, 96(SI), Y0, Y0
+	VORPS   Y0, Y1, Y1
+	VPTEST  Y1, Y1
+	JE      advance
+	JMP     some
+
+fewer:
+	VXORPS Y1, Y1, Y1
+	XORQ   R10, R10
+
+look:
+	VMOVUPS (AX)(R10*1), Y0
+	VCMPPS  $0x16, (SI)(R10*1), Y0, Y0
+	VORPS   Y0, Y1, Y1
+	ADDQ    $0x00000020, R10
+	CMPQ    R10, DX
+	JLT     look
+	VPTEST  Y1, Y1
+	JE      advance
+
+some:
+	VXORPS Y1, Y1, Y1
+	XORQ   R10, R10
+
+check:
+	VMOVUPS      (AX)(R10*1), Y0
+	VCMPPS       $0x03, Y0, Y0, Y0
+	VORPS        Y0, Y1, Y1
+	ADDQ         $0x00000020, R10
+	CMPQ         R10, DX
+	JLT          check
+	VPTEST       Y1, Y1
+	JNE          out
+	LEAQ         (BX)(R9*1), R14
+	VMOVD        R14, X0
+	VPBROADCASTD X0, Y3
+	XORQ         R10, R10
+
+vector:
+	VMOVUPS (AX)(R10*1), Y0
+	LEAQ    (SI)(R10*1), R12
+	LEAQ    (DI)(R10*1), R13
+	VMOVUPS (R12), Y1
+	VCMPPS  $0x16, Y1, Y0, Y4
+	VPTEST  Y4, Y4
+	JE      nextvector
+	VMOVUPS (R13), Y2
+	MOVQ    R8, R11
+	TESTQ   R11, R11
+	JE      top
+
+slot:
+	MOVQ      R12, R14
+	SUBQ      DX, R14
+	VMOVUPS   (R14), Y5
+	VCMPPS    $0x16, Y5, Y0, Y7
+	VBLENDVPS Y7, Y5, Y0, Y6
+	VBLENDVPS Y4, Y6, Y1, Y6
+	VMOVUPS   Y6, (R12)
+	MOVQ      R14, R12
+	MOVQ      R13, R14
+	SUBQ      DX, R14
+	VMOVUPS   (R14), Y6
+	VBLENDVPS Y7, Y6, Y3, Y1
+	VBLENDVPS Y4, Y1, Y2, Y1
+	VMOVUPS   Y1, (R13)
+	MOVQ      R14, R13
+	VMOVAPS   Y5, Y1
+	VMOVAPS   Y6, Y2
+	VMOVAPS   Y7, Y4
+	DECQ      R11
+	JNE       slot
+
+top:
+	VBLENDVPS Y4, Y0, Y1, Y1
+	VBLENDVPS Y4, Y3, Y2, Y2
+	VMOVUPS   Y1, (R12)
+	VMOVUPS   Y2, (R13)
+
+nextvector:
+	ADDQ $0x00000020, R10
+	CMPQ R10, DX
+	JLT  vector
+
+advance:
+	ADDQ DX, AX
+	INCQ R9
+	JMP  next
+
+out:
+	VZEROUPPER
+	MOVQ R9, ret+56(FP)
+	RET
+
+// func centroidInsertAVX512(dots *float32, n int, lanes int, first int, value *float32, index *int32, p int) int
+// Requires: AVX, AVX512F
+TEXT ·centroidInsertAVX512(SB), $0-64
+	MOVQ  dots+0(FP), AX
+	MOVQ  n+8(FP), CX
+	MOVQ  lanes+16(FP), DX
+	MOVQ  first+24(FP), BX
+	MOVQ  value+32(FP), SI
+	MOVQ  index+40(FP), DI
+	MOVQ  p+48(FP), R8
+	SHLQ  $0x02, DX
+	DECQ  R8
+	MOVQ  R8, R9
+	IMULQ DX, R9
+	ADDQ  R9, SI
+	ADDQ  R9, DI
+	XORQ  R9, R9
+
+next:
+	CMPQ     R9, CX
+	JGE      out
+	CMPQ     DX, $0x00000080
+	JNE      fewer
+	VMOVUPS  (AX), Z0
+	VCMPPS   $0x16, (SI), Z0, K1
+	VMOVUPS  64(AX), Z0
+	VCMPPS   $0x16, 64(SI), Z0, K2
+	KORW     K2, K1, K1
+	KORTESTW K1, K1
+	JE       advance
+	JMP      some
+
+fewer:
+	KXORW K1, K1, K1
+	XORQ  R10, R10
+
+look:
+	VMOVUPS  (AX)(R10*1), Z0
+	VCMPPS   $0x16, (SI)(R10*1), Z0, K2
+	KORW     K2, K1, K1
+	ADDQ     $0x00000040, R10
+	CMPQ     R10, DX
+	JLT      look
+	KORTESTW K1, K1
+	JE       advance
+
+some:
+	KXORW K1, K1, K1
+	XORQ  R10, R10
+
+check:
+	VMOVUPS      (AX)(R10*1), Z0
+	VCMPPS       $0x03, Z0, Z0, K2
+	KORW         K2, K1, K1
+	ADDQ         $0x00000040, R10
+	CMPQ         R10, DX
+	JLT          check
+	KORTESTW     K1, K1
+	JNE          out
+	LEAQ         (BX)(R9*1), R14
+	VPBROADCASTD R14, Z3
+	XORQ         R10, R10
+
+vector:
+	VMOVUPS  (AX)(R10*1), Z0
+	LEAQ     (SI)(R10*1), R12
+	LEAQ     (DI)(R10*1), R13
+	VMOVUPS  (R12), Z1
+	VCMPPS   $0x16, Z1, Z0, K2
+	KORTESTW K2, K2
+	JE       nextvector
+	VMOVUPS  (R13), Z2
+	MOVQ     R8, R11
+	TESTQ    R11, R11
+	JE       top
+
+slot:
+	MOVQ      R12, R14
+	SUBQ      DX, R14
+	VMOVUPS   (R14), Z4
+	VCMPPS    $0x16, Z4, Z0, K3
+	VBLENDMPS Z4, Z0, K3, Z6
+	VBLENDMPS Z6, Z1, K2, Z6
+	VMOVUPS   Z6, (R12)
+	MOVQ      R14, R12
+	MOVQ      R13, R14
+	SUBQ      DX, R14
+	VMOVUPS   (R14), Z5
+	VBLENDMPS Z5, Z3, K3, Z7
+	VBLENDMPS Z7, Z2, K2, Z7
+	VMOVUPS   Z7, (R13)
+	MOVQ      R14, R13
+	VMOVAPS   Z4, Z1
+	VMOVAPS   Z5, Z2
+	KMOVW     K3, K2
+	DECQ      R11
+	JNE       slot
+
+top:
+	VBLENDMPS Z0, Z1, K2, Z1
+	VBLENDMPS Z3, Z2, K2, Z2
+	VMOVUPS   Z1, (R12)
+	VMOVUPS   Z2, (R13)
+
+nextvector:
+	ADDQ $0x00000040, R10
+	CMPQ R10, DX
+	JLT  vector
+
+advance:
+	ADDQ DX, AX
+	INCQ R9
+	JMP  next
+
+out:
+	VZEROUPPER
+	MOVQ R9, ret+56(FP)
+	RET

@@ -37,3 +37,13 @@ func centroidHalfAVX2(dots *float32, n int, lanes int, dst *uint16, stride int)
 //
 //go:noescape
 func centroidHalfAVX512(dots *float32, n int, lanes int, dst *uint16, stride int)
+
+// with a NaN, and returns its number, or n. Reference: centroidInsertGeneric.
+//
+//go:noescape
+func centroidInsertAVX2(dots *float32, n int, lanes int, first int, value *float32, index *int32, p int) int
+
+// with a NaN, and returns its number, or n. Reference: centroidInsertGeneric.
+//
+//go:noescape
+func centroidInsertAVX512(dots *float32, n int, lanes int, first int, value *float32, index *int32, p int) int

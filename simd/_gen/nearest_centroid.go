@@ -14,6 +14,7 @@ var _ = register("nearest_centroid", func(c *build.Context) {
 	nearest{&dots{c: c, nv: 2, full: true, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64}}.emit("AVX512")
 	each(c, centroidAbove)
 	each(c, centroidHalf)
+	each(c, centroidInsert)
 })
 
 // nearest emits the products of dots with the running maximum in place of the store: products
@@ -270,4 +271,196 @@ func centroidHalf(v vec) {
 		v.ADDQ(stride, dst)
 	})
 	v.end()
+}
+
+// centroidInsert keeps lists of lanes in order. Whatever is above a slot's value goes there or
+// further up, so each slot takes its own value, the new one or its upper neighbour's, and no
+// slot waits for another.
+func centroidInsert(v vec) {
+	v.function("centroidInsert", "offers n rows of lanes to lists of p slots, value[s*lanes+j] descending with the number of\nits row, counted from first, in index; a NaN in a list is below everything. It stops at a row\nwith a NaN, and returns its number, or n. Reference: centroidInsertGeneric.",
+		"func(dots *float32, n, lanes, first int, value *float32, index *int32, p int) int")
+	dots, n, pitch, first := v.pointer("dots"), v.pointer("n"), v.pointer("lanes"), v.pointer("first")
+	last, lastIndex, slots := v.pointer("value"), v.pointer("index"), v.pointer("p")
+	v.SHLQ(U8(2), pitch)
+	v.DECQ(slots) // above the last
+	below := v.GP64()
+	v.MOVQ(slots, below)
+	v.IMULQ(pitch, below)
+	v.ADDQ(below, last)
+	v.ADDQ(below, lastIndex)
+	t, off, left, value, index := v.GP64(), v.GP64(), v.GP64(), v.GP64(), v.GP64()
+	x, cur, curIndex := v.reg(), v.reg(), v.reg()
+	row := Mem{Base: dots, Index: off, Scale: 1}
+	step := func(label string) {
+		v.ADDQ(U32(4*v.lanes()), off)
+		v.CMPQ(off, pitch)
+		v.JLT(LabelRef(label))
+	}
+	v.XORQ(t, t)
+	v.Label("next")
+	v.CMPQ(t, n)
+	v.JGE(LabelRef("out"))
+	hits := v.newMask()
+	v.CMPQ(pitch, U32(128))
+	v.JNE(LabelRef("fewer"))
+	for j := range 32 / v.lanes() { // a full panel, as it mostly is
+		y, m := v.reg(), at(last, f32, j*v.lanes())
+		v.VMOVUPS(at(dots, f32, j*v.lanes()), y)
+		if j == 0 {
+			v.compare(notLessEqual, m, y, hits)
+		} else {
+			v.orCompare(notLessEqual, m, y, hits)
+		}
+	}
+	v.testMask(hits)
+	v.JE(LabelRef("advance"))
+	v.JMP(LabelRef("some"))
+	v.Label("fewer")
+	v.clearMask(hits)
+	v.XORQ(off, off)
+	v.Label("look")
+	v.VMOVUPS(row, x)
+	v.orCompare(notLessEqual, Mem{Base: last, Index: off, Scale: 1}, x, hits)
+	step("look")
+	v.testMask(hits)
+	v.JE(LabelRef("advance"))
+
+	v.Label("some")
+	v.clearMask(hits)
+	v.XORQ(off, off)
+	v.Label("check")
+	v.VMOVUPS(row, x)
+	v.orCompare(unordered, x, x, hits)
+	step("check")
+	v.testMask(hits)
+	v.JNE(LabelRef("out"))
+
+	number := v.reg()
+	g := v.GP64()
+	v.LEAQ(Mem{Base: first, Index: t, Scale: 1}, g)
+	if v.wide {
+		v.VPBROADCASTD(g.As32(), number)
+	} else {
+		low := v.XMM()
+		v.VMOVD(g.As32(), low)
+		v.VPBROADCASTD(low, number)
+	}
+	v.XORQ(off, off)
+	v.Label("vector")
+	v.VMOVUPS(row, x)
+	v.LEAQ(Mem{Base: last, Index: off, Scale: 1}, value)
+	v.LEAQ(Mem{Base: lastIndex, Index: off, Scale: 1}, index)
+	v.VMOVUPS(Mem{Base: value}, cur)
+	take := v.newMask()
+	v.compare(notLessEqual, cur, x, take)
+	v.testMask(take)
+	v.JE(LabelRef("nextvector"))
+	v.VMOVUPS(Mem{Base: index}, curIndex)
+	v.MOVQ(slots, left)
+	v.TESTQ(left, left)
+	v.JE(LabelRef("top"))
+	v.Label("slot")
+	up, upIndex, newValue, newIndex := v.reg(), v.reg(), v.reg(), v.reg()
+	above := v.newMask()
+	v.MOVQ(value, g)
+	v.SUBQ(pitch, g)
+	v.VMOVUPS(Mem{Base: g}, up)
+	v.compare(notLessEqual, up, x, above)
+	v.choose(above, up, x, newValue)
+	v.choose(take, newValue, cur, newValue)
+	v.VMOVUPS(newValue, Mem{Base: value})
+	v.MOVQ(g, value)
+	v.MOVQ(index, g)
+	v.SUBQ(pitch, g)
+	v.VMOVUPS(Mem{Base: g}, upIndex)
+	v.choose(above, upIndex, number, newIndex)
+	v.choose(take, newIndex, curIndex, newIndex)
+	v.VMOVUPS(newIndex, Mem{Base: index})
+	v.MOVQ(g, index)
+	v.VMOVAPS(up, cur)
+	v.VMOVAPS(upIndex, curIndex)
+	v.moveMask(above, take)
+	v.DECQ(left)
+	v.JNE(LabelRef("slot"))
+	v.Label("top")
+	v.choose(take, x, cur, cur)
+	v.choose(take, number, curIndex, curIndex)
+	v.VMOVUPS(cur, Mem{Base: value})
+	v.VMOVUPS(curIndex, Mem{Base: index})
+	v.Label("nextvector")
+	step("vector")
+	v.Label("advance")
+	v.ADDQ(pitch, dots)
+	v.INCQ(t)
+	v.JMP(LabelRef("next"))
+	v.Label("out")
+	v.VZEROUPPER()
+	v.Store(t, v.ReturnIndex(0))
+	v.RET()
+}
+
+// mask is the lanes that a comparison holds for: a mask register, or one of lanes.
+type mask struct {
+	k reg.OpmaskVirtual
+	v reg.VecVirtual
+}
+
+func (v vec) newMask() mask {
+	if v.wide {
+		return mask{k: v.K()}
+	}
+	return mask{v: v.reg()}
+}
+
+func (v vec) clearMask(m mask) {
+	if v.wide {
+		v.KXORW(m.k, m.k, m.k)
+	} else {
+		v.VXORPS(m.v, m.v, m.v)
+	}
+}
+
+func (v vec) compare(predicate uint8, b Op, a reg.VecVirtual, m mask) {
+	if v.wide {
+		v.VCMPPS(U8(predicate), b, a, m.k)
+	} else {
+		v.VCMPPS(U8(predicate), b, a, m.v)
+	}
+}
+
+// orCompare adds the lanes of one more comparison.
+func (v vec) orCompare(predicate uint8, b Op, a reg.VecVirtual, m mask) {
+	now := v.newMask()
+	v.compare(predicate, b, a, now)
+	if v.wide {
+		v.KORW(now.k, m.k, m.k)
+	} else {
+		v.VORPS(now.v, m.v, m.v)
+	}
+}
+
+// testMask sets the zero flag where m has no lanes.
+func (v vec) testMask(m mask) {
+	if v.wide {
+		v.KORTESTW(m.k, m.k)
+	} else {
+		v.VPTEST(m.v, m.v)
+	}
+}
+
+func (v vec) moveMask(from, to mask) {
+	if v.wide {
+		v.KMOVW(from.k, to.k)
+	} else {
+		v.VMOVAPS(from.v, to.v)
+	}
+}
+
+// choose sets d to a in the lanes of m, to b in the others.
+func (v vec) choose(m mask, a, b, d reg.VecVirtual) {
+	if v.wide {
+		v.VBLENDMPS(a, b, m.k, d)
+	} else {
+		v.VBLENDVPS(m.v, a, b, d)
+	}
 }
