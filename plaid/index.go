@@ -230,10 +230,10 @@ func (ix *Index) free() error {
 	return errors.Join(errs...)
 }
 
-// scale is the fixed point of a sum over query tokens of dot products with vectors up to
-// norm, as canon.NewQuery has it.
-func scale(tokens []float32, dim int, norm float64) (canon.Scale, error) {
-	m := canon.MaxNorm(tokens, dim) * norm
+// scale is the fixed point of a sum over n query tokens, the longest of norm long, of dot
+// products with vectors up to bound, as canon.NewQuery has it.
+func scale(n int64, norm float64, dim int, bound float64) (canon.Scale, error) {
+	m := norm * bound
 	m = float64(m*(1+float64(dim)*0x1p-23)) + float64(dim)*0x1p-149
-	return canon.NewScale(int64(len(tokens)/dim), m)
+	return canon.NewScale(n, m)
 }

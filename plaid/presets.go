@@ -158,7 +158,10 @@ func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
 		ix.chooseMethod(&p, tq, sel, o)
 		ix.chooseRounds(&p, tq)
 	}
-	p.probe = min(p.probe, ix.k)
+	if p.probe > ix.k {
+		p.reason += fmt.Sprintf("; %d cells a token were asked for, there are %d", p.probe, ix.k)
+		p.probe = ix.k
+	}
 	return p
 }
 

@@ -91,45 +91,38 @@ func (ix *Index) uploadScreens(s backend.Stream) (err error) {
 // longestInverse is how large 1/‖v‖ may be for the integer screen: its error grows with it.
 const longestInverse = 8
 
-// screenable reports whether the screen's bounds hold for the queries at hand: integers
-// must not overflow, halves neither.
+// screenable reports whether the screen's bounds hold for the queries at hand: neither
+// integers nor halves may overflow.
 func (s *Searcher) screenable() bool {
-	ix := s.ix
-	if ix.screen == ScreenInt8 {
-		return ix.invMax <= longestInverse && ix.dim <= math.MaxInt32/(128*128)
-	}
-	if !ix.screens.halfExact && ix.invMax > longestInverse {
-		return false
-	}
-	const large = 32768 // half of the largest f16, room for the sum of centroid and weight
+	ix, largest := s.ix, float32(0)
 	for _, i := range s.run.group {
 		for _, x := range s.run.c.tokens(i) {
-			if math.Abs(float64(x)) > large {
-				return false
-			}
+			largest = max(largest, x, -x)
 		}
 	}
-	return ix.centroidNorm+ix.screens.largest <= large
+	if ix.screen == ScreenInt8 {
+		const far = 1e30 // from the largest float32: room for every product and sum
+		return ix.invMax <= longestInverse && ix.dim <= math.MaxInt32/(128*128) && float64(largest)*float64(ix.dim)*ix.rawNorm() < far
+	}
+	const large = 32768 // half of the largest f16: room for the sum of centroid and weight
+	return (ix.screens.halfExact || ix.invMax <= longestInverse) && largest <= large && ix.centroidNorm+ix.screens.largest <= large
 }
 
 // screened writes a query in the screen's form from token at on, and returns by how much a
-// score of the screen may differ from the exact one.
-func (s *Searcher) screened(at int64, q []float32) float64 {
+// score of the screen may differ from the exact one. norm is that of its longest token.
+func (s *Searcher) screened(at int64, q []float32, norm float64) float64 {
 	ix, v, d := s.ix, &s.v, s.ix.dim
-	switch ix.screen {
+	switch s.run.screen {
 	case ScreenF16:
-		half := part[uint16](s.in, 0, &v.half)[at*int64(d):]
-		for i, x := range q {
-			half[i] = uint16(num.F16FromFloat32(x))
-		}
-		return ix.halfSlack(q)
+		num.F16.Encode32(part[byte](s.in, 0, &v.half)[2*at*int64(d):], q)
+		return ix.halfSlack(len(q)/d, norm)
 	case ScreenInt8:
 		small, unit := part[int8](s.in, 0, &v.small)[at*int64(d):], part[float32](s.in, 0, &v.unit)[at:]
 		total := 0.0
 		for t := 0; t*d < len(q); t++ {
 			total += ix.quantize(small[t*d:(t+1)*d], &unit[t], q[t*d:(t+1)*d])
 		}
-		return total + ix.sumSlack(q, float64(ix.invMax)*ix.rawNorm())
+		return total + sumSlack(len(q)/d, norm, float64(ix.invMax)*ix.rawNorm())
 	}
 	return 0
 }
@@ -166,25 +159,24 @@ func (ix *Index) rawNorm() float64 {
 	return ix.centroidNorm + ix.screens.largest*math.Sqrt(float64(ix.dim))
 }
 
-// sumSlack bounds the rounding of a float32 sum over query tokens, with vectors up to norm.
-func (ix *Index) sumSlack(q []float32, norm float64) float64 {
-	n := float64(len(q) / ix.dim)
-	return n * n * 0x1p-22 * canon.MaxNorm(q, ix.dim) * norm
+// sumSlack bounds the rounding of a float32 sum over n query tokens, the longest of norm
+// long, with vectors up to bound.
+func sumSlack(n int, norm, bound float64) float64 {
+	return float64(n) * float64(n) * 0x1p-22 * norm * bound
 }
 
 // halfSlack bounds the error of a score in half precision: query, decoded vector and,
 // where the index has more precise ones, centroids are rounded once each, and products are
 // accumulated in float32.
-func (ix *Index) halfSlack(q []float32) float64 {
+func (ix *Index) halfSlack(n int, norm float64) float64 {
 	const u = 0x1p-11 // roundoff of f16
-	n, d := float64(len(q)/ix.dim), float64(ix.dim)
+	d := float64(ix.dim)
 	relative, inv := 2*u*ix.tokenNorm, 0.0
 	if !ix.screens.halfExact {
 		inv = float64(ix.invMax)
 		relative += u * inv * ix.centroidNorm
 	}
 	relative += (3*d + 32) * 0x1p-24 * ix.tokenNorm
-	norm := canon.MaxNorm(q, ix.dim)
 	tiny := math.Sqrt(d) * 0x1p-24 * (ix.tokenNorm + norm*(1+inv)) // roundings of subnormals
-	return 1.05*n*(relative*norm+tiny) + ix.sumSlack(q, ix.tokenNorm)
+	return 1.05*float64(n)*(relative*norm+tiny) + sumSlack(n, norm, ix.tokenNorm)
 }

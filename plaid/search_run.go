@@ -135,9 +135,10 @@ func (s *Searcher) renew(b *backend.Buffer) error {
 	return errors.Join(err, s.stream.Sync(), old.Free())
 }
 
-// part is a view's elements in the host side of the block that starts at base.
+// part is a dense view in the host side of the block that starts at base.
 func part[T any](block []int64, base int64, v *backend.View) []T {
-	n := v.Elements()
+	var t T
+	n := v.Bytes() / int64(unsafe.Sizeof(t))
 	if n == 0 {
 		return nil
 	}
@@ -156,20 +157,18 @@ func (s *Searcher) uploadQueries() error {
 	off[0] = 0
 	for e, i := range r.group {
 		q := r.c.tokens(i)
-		a, err := scale(q, s.ix.dim, s.ix.centroidNorm)
-		if err != nil {
-			return fmt.Errorf("plaid: query %d: %w: %w: %w", i, ErrQuery, err, backend.ErrArgument)
-		}
-		x, err := scale(q, s.ix.dim, s.ix.tokenNorm)
-		if err != nil {
+		n, norm := int64(len(q))/d, canon.MaxNorm(q, s.ix.dim)
+		a, err := scale(n, norm, s.ix.dim, s.ix.centroidNorm)
+		x, err2 := scale(n, norm, s.ix.dim, s.ix.tokenNorm)
+		if err := errors.Join(err, err2); err != nil {
 			return fmt.Errorf("plaid: query %d: %w: %w: %w", i, ErrQuery, err, backend.ErrArgument)
 		}
 		// A screened score may exceed the bound of exact ones a little.
 		approx[e], exact[e], screen[e] = int32(a.Shift()), int32(x.Shift()), int32(x.Shift()-1)
 		r.scales = append(r.scales, x)
 		copy(tokens[at*d:], q)
-		r.slack = append(r.slack, s.screened(at, q))
-		at += int64(len(q)) / d
+		r.slack = append(r.slack, s.screened(at, q, norm))
+		at += n
 		off[e+1] = at
 	}
 	if err := s.stream.Upload(s.work, 0, raw(s.in[:v.upload/8])); err != nil {

@@ -103,13 +103,12 @@ func TestFilters(t *testing.T) {
 		require.Equal(t, []int64{-1, 120, 1 << 40}, bad.IDs)
 		require.EqualError(t, err, "plaid: filter: ids [-1 120 1099511627776]: no such document")
 
-		opts.Filter = nil
+		opts.Filter = make([]int64, 0)
 		for i := range int64(25) {
 			opts.Filter = append(opts.Filter, 200+i)
 		}
 		_, _, err = s.Search(context.Background(), q, 10, opts)
 		require.ErrorContains(t, err, "209] and 15 more: no such document")
-
 		opts.Filter = []int64{17}
 		hits, _, err = s.Search(context.Background(), q, 10, opts)
 		require.NoError(t, err)
@@ -212,6 +211,30 @@ func TestZeroTokenQueriesAndZeroTokens(t *testing.T) {
 		require.NoError(t, err)
 		same(t, o.rank(t, zero, o.everything(), len(hits)), hits)
 	}
+}
+
+func TestLongQuery(t *testing.T) {
+	docs := collection(55, 16, lengths(16, 40, 5, 3)...)
+	src := built(t, docs, 12, 4)
+	ix := load(t, simd.New(), src, plaid.LoadOptions{})
+	s, o := searcher(t, ix), newOracle(t, src, ix.TokenNorm())
+	q := part(collection(56, 16, 4096), 0)
+	want := o.rank(t, q, o.everything(), 7)
+	for _, opts := range []plaid.SearchOptions{{}, {Method: plaid.MethodProbe, Probe: 99}, {Preset: plaid.Exact, Method: plaid.MethodBounds}} {
+		hits, stats, err := s.Search(context.Background(), q, 7, opts)
+		require.NoError(t, err)
+		same(t, want, hits, "%v", stats)
+		if opts.Probe > 0 {
+			require.Equal(t, 12, stats.Probe)
+			require.Contains(t, stats.Reason, "99 cells a token were asked for, there are 12")
+		}
+	}
+	for i := range q { // beyond what a screen can hold, and far beyond what a float32 sum could
+		q[i] *= 1e36
+	}
+	hits, _, err := s.Search(context.Background(), q, 7, plaid.SearchOptions{})
+	require.NoError(t, err)
+	same(t, o.rank(t, q, o.everything(), 7), hits)
 }
 
 func TestWrongCalls(t *testing.T) {

@@ -2,6 +2,7 @@ package plaid_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/host"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/format"
@@ -60,6 +62,24 @@ func TestStoreGivesTheSameAnswers(t *testing.T) {
 	compare(left)
 }
 
+// newest opens the newest generation and returns its number and its answer.
+func newest(dev backend.Device, dir string, query []float32) (generation uint64, hits []plaid.Hit, err error) {
+	snap, err := store.Open(dir)
+	if err != nil {
+		return 0, nil, err
+	}
+	ix, err := plaid.Load(dev, snap, plaid.LoadOptions{})
+	if err = errors.Join(err, snap.Close()); err != nil {
+		return 0, nil, err
+	}
+	s, err := ix.NewSearcher()
+	if err == nil {
+		hits, _, err = s.Search(context.Background(), query, 60, plaid.SearchOptions{})
+		err = errors.Join(err, s.Close())
+	}
+	return snap.Generation(), hits, errors.Join(err, ix.Close())
+}
+
 // TestSearchWhileWriting: every answer is that of one generation.
 func TestSearchWhileWriting(t *testing.T) {
 	docs := collection(311, 16, lengths(31, 60, 6)...)
@@ -68,25 +88,6 @@ func TestSearchWhileWriting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	require.NoError(t, store.Import(dir, src, store.Options{}))
 	dev := open(t, simd.New())
-	answer := func() (uint64, []plaid.Hit, error) {
-		snap, err := store.Open(dir)
-		if err != nil {
-			return 0, nil, err
-		}
-		defer snap.Close()
-		ix, err := plaid.Load(dev, snap, plaid.LoadOptions{})
-		if err != nil {
-			return 0, nil, err
-		}
-		defer ix.Close()
-		s, err := ix.NewSearcher()
-		if err != nil {
-			return 0, nil, err
-		}
-		defer s.Close()
-		hits, _, err := s.Search(context.Background(), query, 60, plaid.SearchOptions{})
-		return snap.Generation(), hits, err
-	}
 	var mu sync.Mutex
 	seen := map[uint64][]plaid.Hit{}
 	done := make(chan struct{})
@@ -96,7 +97,7 @@ func TestSearchWhileWriting(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for {
-				g, hits, err := answer()
+				g, hits, err := newest(dev, dir, query)
 				if err != nil {
 					t.Error(err)
 					return
@@ -125,7 +126,7 @@ func TestSearchWhileWriting(t *testing.T) {
 	require.NoError(t, w.Close())
 	close(done)
 	wg.Wait()
-	_, hits, err := answer()
+	_, hits, err := newest(dev, dir, query)
 	require.NoError(t, err)
 	for _, h := range hits {
 		require.GreaterOrEqual(t, h.ID, int64(12), "deleted documents do not come back")
