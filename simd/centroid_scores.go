@@ -144,7 +144,7 @@ type scores struct {
 	scoresShape
 	cellOutput
 	query, centroid []float32
-	quantised       *scoresInt8 // nil in float32
+	quantised       scoresInt8 // without a unit in float32
 	panels          []byte
 	out             []float32         // [chunk][lanes]
 	bound           []float32         // what each token's list no longer takes
@@ -191,8 +191,8 @@ func (w *scores) run(group, split int64) {
 	first, end := w.centroids(split)
 	for c := first; c < end; c += w.chunk {
 		rows := min(w.chunk, end-c)
-		if w.quantised != nil {
-			q := w.quantised
+		if w.quantised.int8Unit != nil {
+			q := &w.quantised
 			q.convert(&q.centroid[c*w.d], int(rows), int(w.d), &q.rows[0], int(int8Pitch(w.d)))
 		}
 		for at := lo; at < hi; at += w.full {
@@ -204,7 +204,7 @@ func (w *scores) run(group, split int64) {
 
 // pack makes the panels of the tokens [lo, hi).
 func (w *scores) pack(lo, hi int64) {
-	if w.quantised != nil {
+	if w.quantised.int8Unit != nil {
 		w.quantised.packGroup(w, lo, hi)
 		return
 	}
@@ -225,7 +225,7 @@ func (w *scores) panel(lo, at, count, c, rows int64) {
 		out = w.score[c*lanes+at:] // at is 0
 		raceWrite(unsafe.Pointer(&out[0]), 4*rows*lanes)
 	}
-	if w.quantised != nil {
+	if w.quantised.int8Unit != nil {
 		w.quantised.score(w, out, at-lo, c, rows, lanes)
 	} else {
 		w.dots(&Words[float32](w.panels)[(at-lo)*w.d], &w.centroid[c*w.d], int(w.d), int(rows), &out[0], int(lanes))
@@ -252,7 +252,7 @@ func (w *scores) panel(lo, at, count, c, rows int64) {
 
 // exact is one score again, for the sign of a zero, which keys do not hold.
 func (w *scores) exact(token, c int64) float32 {
-	if w.quantised != nil {
+	if w.quantised.int8Unit != nil {
 		return w.quantised.exact(w, token, c)
 	}
 	return canon.Dot(w.query[token*w.d:][:w.d], w.centroid[c*w.d:][:w.d])

@@ -126,11 +126,11 @@ type scoresInt8 struct {
 }
 
 func kernelCentroidScoresInt8(u *int8Unit) Body[kernels.CentroidScoresInt8Args] {
-	open := func(t *Task, a *kernels.CentroidScoresInt8Args, q *scoresInt8) scores {
-		w := scores{centroidUnit: u.base, quantised: q, cellOutput: cellOutputOf(&a.Score, &a.Half, &a.Cell, &a.CellScore)}
+	open := func(t *Task, a *kernels.CentroidScoresInt8Args) scores {
+		w := scores{centroidUnit: u.base, cellOutput: cellOutputOf(&a.Score, &a.Half, &a.Cell, &a.CellScore)}
 		w.scoresShape = scoresShapeOf(u.base, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), int8Packed(a.Query.Dims[1]))
 		l := w.open(t, int8Packed(w.d), int8Pitch(w.d))
-		*q = scoresInt8{int8Unit: u, words: ceil(int(w.d), u.together*u.block) * u.block, query: Slice[int8](&a.Query), centroid: Slice[int8](&a.Centroid),
+		w.quantised = scoresInt8{int8Unit: u, words: ceil(int(w.d), u.together*u.block) * u.block, query: Slice[int8](&a.Query), centroid: Slice[int8](&a.Centroid),
 			queryScale: Slice[float32](&a.QueryScale), centroidScale: Slice[float32](&a.CentroidScale),
 			rows: t.Local[l.rows:l.scale], lane: Words[float32](t.Local[l.scale:l.bound])}
 		return w
@@ -146,20 +146,17 @@ func kernelCentroidScoresInt8(u *int8Unit) Body[kernels.CentroidScoresInt8Args] 
 			return scoresLocal(u.base, c.Axes[0], c.Axes[2], c.Axes[3], int8Packed(d), int8Pitch(d)).bytes
 		},
 		Start: func(t *Task, a *kernels.CentroidScoresInt8Args) {
-			var q scoresInt8
-			w := open(t, a, &q)
+			w := open(t, a)
 			w.start()
 		},
 		Run: func(t *Task, a *kernels.CentroidScoresInt8Args) {
-			var q scoresInt8
-			w := open(t, a, &q)
+			w := open(t, a)
 			for i := t.Lo; i < t.Hi; i++ {
 				w.run(i%w.groups, i/w.groups)
 			}
 		},
 		Finish: func(t *Task, a *kernels.CentroidScoresInt8Args) {
-			var q scoresInt8
-			w := open(t, a, &q)
+			w := open(t, a)
 			w.merge()
 		},
 	}

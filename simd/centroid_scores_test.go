@@ -178,3 +178,37 @@ func TestCentroidRoutinesAreGeneric(t *testing.T) {
 		}
 	}
 }
+
+// TestPreparedIndexLaunchesDoNotAllocate, with several tiles and workers.
+func TestPreparedIndexLaunchesDoNotAllocate(t *testing.T) {
+	const n, k, d, p = 700, 400, 64, 5
+	for _, l := range Levels() {
+		s := openLevel(t, l, 2)
+		token, centroid := matrixOf(t, s, backend.F32, centroidData("normal", 1, n*d), n, d), matrixOf(t, s, backend.F32, centroidData("normal", 2, k*d), k, d)
+		code, inv := matrixOf(t, s, backend.I32, make([]int32, n), n), matrixOf(t, s, backend.F32, make([]float32, n), n)
+		score, half, cell, cellScore := scoresOutputs(t, s, n, k, p, n)
+		doesNotAllocate(t, s, l, kernels.NearestCentroid, &kernels.NearestCentroidArgs{Token: token, Centroid: centroid, Code: code, Score: inv})
+		doesNotAllocate(t, s, l, kernels.CentroidScores, &kernels.CentroidScoresArgs{Query: token, Centroid: centroid, Score: score, Half: half, Cell: cell, CellScore: cellScore})
+		doesNotAllocate(t, s, l, kernels.KMeansUpdate, &kernels.KMeansUpdateArgs{Token: token, Code: code, Shift: 40,
+			Sum: matrixOf(t, s, backend.I64, make([]int64, k*d), k, d), Count: matrixOf(t, s, backend.I64, make([]int64, k), k)})
+		doesNotAllocate(t, s, l, kernels.ResidualEncode, &kernels.ResidualEncodeArgs{Token: token, Code: code, Centroid: centroid, Cutoff: matrixOf(t, s, backend.F32, []float32{-1, 0, 1}, 3),
+			Weight: matrixOf(t, s, backend.F32, []float32{-2, -1, 1, 2}, 4), Packed: matrixOf(t, s, backend.U8, make([]uint8, n*d/4), n, d/4), InvNorm: inv, Bits: 2})
+		query, rows := matrixOf(t, s, backend.I8, int8Data("any", 1, n*d), n, d), matrixOf(t, s, backend.I8, int8Data("any", 2, k*d), k, d)
+		doesNotAllocate(t, s, l, kernels.CentroidScoresInt8, &kernels.CentroidScoresInt8Args{Query: query, QueryScale: inv, Centroid: rows,
+			CentroidScale: matrixOf(t, s, backend.F32, centroidData("normal", 3, k), k), Score: score, Half: half, Cell: cell, CellScore: cellScore})
+	}
+}
+
+func doesNotAllocate[A any](t *testing.T, s backend.Stream, l Level, k *kernel.Kernel[A], a *A) {
+	t.Helper()
+	p, err := k.Prepare(s, a, kernel.WithVariant(l.String()))
+	require.NoError(t, err)
+	require.NoError(t, p.Launch(a))
+	require.Zero(t, testing.AllocsPerRun(5, func() {
+		if err := p.Launch(a); err != nil {
+			t.Error(err)
+		}
+	}), "%s %v", k.Name(), l)
+	require.NoError(t, s.Sync())
+	require.NoError(t, p.Close())
+}

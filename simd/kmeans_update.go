@@ -131,8 +131,8 @@ type kmeans struct {
 	part           []int64 // [tiles][d]
 }
 
-func newKMeans(u *kmeansUnit, t *Task, a *kernels.KMeansUpdateArgs) *kmeans {
-	w := &kmeans{kmeansUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Sum.Dims[0],
+func newKMeans(u *kmeansUnit, t *Task, a *kernels.KMeansUpdateArgs) kmeans {
+	w := kmeans{kmeansUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Sum.Dims[0],
 		token: Slice[float32](&a.Token), code: Slice[int32](&a.Code), sum: Slice[int64](&a.Sum), count: Slice[int64](&a.Count),
 		shift: int(a.Shift), scale: math.Ldexp(1, int(a.Shift)), limit: float32(math.Ldexp(1, 51-int(a.Shift)))}
 	w.tiles = kmeansTiles(w.n, w.d)

@@ -158,8 +158,8 @@ type nearest struct {
 	room            []float32
 }
 
-func newNearest(u *centroidUnit, t *Task, a *kernels.NearestCentroidArgs) *nearest {
-	w := &nearest{centroidUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Centroid.Dims[0],
+func newNearest(u *centroidUnit, t *Task, a *kernels.NearestCentroidArgs) nearest {
+	w := nearest{centroidUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Centroid.Dims[0],
 		token: Slice[float32](&a.Token), centroid: Slice[float32](&a.Centroid), code: Slice[int32](&a.Code), score: Slice[float32](&a.Score)}
 	w.group = u.nearestGroup(w.n, w.d)
 	l := u.nearestLocal(w.n, w.d)

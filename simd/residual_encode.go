@@ -128,13 +128,13 @@ func encodeRows(d int64) int64 {
 func encodePitch(d int64) int64 { return roundUp(d, encodeGroup) + 16 }
 
 // encodeLayout is the byte offsets of a worker's memory: squares, buckets, a padded tail of a
-// token and of a centroid, and levels.
+// token and of a centroid, sums of squares, and levels.
 type encodeLayout struct{ bucket, tail, level, bytes int64 }
 
 func encodeLocal(d int64) (l encodeLayout) {
 	l.bucket = align64(4 * encodeTogether * encodePitch(d))
 	l.tail = l.bucket + align64(encodePitch(d))
-	l.level = l.tail + 2*4*encodeGroup
+	l.level = l.tail + 2*4*encodeGroup + 4*encodeTogether
 	l.bytes = l.level + 4*encodeLevelsMost
 	return l
 }
@@ -169,10 +169,11 @@ type encode struct {
 	square           []float32 // [encodeTogether][pitch]
 	buckets          []uint8   // of a token
 	tail, tailCenter []float32
+	sums             []float32
 }
 
-func newEncode(u *encodeUnit, t *Task, a *kernels.ResidualEncodeArgs) *encode {
-	w := &encode{encodeUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Centroid.Dims[0], row: a.Packed.Dims[1], bits: int(a.Bits),
+func newEncode(u *encodeUnit, t *Task, a *kernels.ResidualEncodeArgs) encode {
+	w := encode{encodeUnit: u, n: a.Token.Dims[0], d: a.Token.Dims[1], k: a.Centroid.Dims[0], row: a.Packed.Dims[1], bits: int(a.Bits),
 		token: Slice[float32](&a.Token), centroid: Slice[float32](&a.Centroid), code: Slice[int32](&a.Code),
 		weight: Slice[float32](&a.Weight), packed: Slice[uint8](&a.Packed), inv: Slice[float32](&a.InvNorm)}
 	l := encodeLocal(w.d)
@@ -181,7 +182,7 @@ func newEncode(u *encodeUnit, t *Task, a *kernels.ResidualEncodeArgs) *encode {
 	tails := Words[float32](t.Local[l.tail:l.level])
 	w.levels = Words[float32](t.Local[l.level:l.bytes])
 	encodeLevels(w.levels, Slice[float32](&a.Cutoff), w.bits)
-	w.tail, w.tailCenter = tails[:encodeGroup], tails[encodeGroup:]
+	w.tail, w.tailCenter, w.sums = tails[:encodeGroup], tails[encodeGroup:2*encodeGroup], tails[2*encodeGroup:]
 	clear(w.square)
 	clear(tails)
 	raceRead(unsafe.Pointer(unsafe.SliceData(w.token)), 4*w.n*w.d)
@@ -208,12 +209,11 @@ func (w *encode) run(t *Task, lo, hi int64) {
 	if w.inv == nil {
 		return
 	}
-	var sums [encodeTogether]float32
-	w.sum(&w.square[0], int(w.pitch), int(w.d), &sums[0])
+	w.sum(&w.square[0], int(w.pitch), int(w.d), &w.sums[0])
 	for i := lo; i < hi; i++ {
 		w.inv[i] = 0
 		if uint64(w.code[i]) < uint64(w.k) {
-			w.inv[i] = 1 / max(float32(math.Sqrt(float64(sums[i-lo]))), 1e-12)
+			w.inv[i] = 1 / max(float32(math.Sqrt(float64(w.sums[i-lo]))), 1e-12)
 		}
 	}
 }
