@@ -221,8 +221,29 @@ func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.
 		return err
 	}
 	st := stats[0]
-	_, err = fmt.Fprintf(w, "  %-17s %9.3f %9.3f %11.0f %10.4f  %s, %d cells, %d candidates, %d exact: %s\n", x.name, 1e3*times[len(times)/2], 1e3*times[len(times)*95/100],
-		float64(n)/batches[len(batches)/2], recall, st.Method, st.Cells, st.Candidates, st.Exact, st.Reason)
+	if _, err = fmt.Fprintf(w, "  %-17s %9.3f %9.3f %11.0f %10.4f  %s, %d cells, %d candidates, %d exact: %s\n", x.name, 1e3*times[len(times)/2], 1e3*times[len(times)*95/100],
+		float64(n)/batches[len(batches)/2], recall, st.Method, st.Cells, st.Candidates, st.Exact, st.Reason); err != nil {
+		return err
+	}
+	return stageTimes(ctx, s, w, queries, x)
+}
+
+// stageTimes prints the device time of each stage of one query, launched one after another
+// and not as a graph.
+func stageTimes(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.Tokens, x way) error {
+	x.o.Timings = true
+	var stats *plaid.Stats
+	for range 3 { // the first one prepares
+		var err error
+		if _, stats, err = s.Search(ctx, queries.Vectors[:queries.Offsets[1]*int64(queries.Dim)], top, x.o); err != nil {
+			return err
+		}
+	}
+	text := "   "
+	for _, t := range stats.Stages {
+		text += fmt.Sprintf(" %s %.1f µs", t.Name, float64(t.Time.Nanoseconds())/1e3)
+	}
+	_, err := fmt.Fprintf(w, "%s; %d approximated, %d screened, %v in all\n", text, stats.Approximated, stats.Screened, stats.Elapsed)
 	return err
 }
 
