@@ -10,5 +10,8 @@ var approxUnits = func() map[string]*approxUnit {
 	return map[string]*approxUnit{"avx2": &avx2, "avx512": &avx512}
 }()
 
-// largestCode is the largest of n codes as unsigned numbers, at every level but generic.
-var largestCode = approxLargestAVX2
+// What listing does at every level but generic.
+var (
+	largestCode = approxLargestAVX2
+	sumSteps    = approxStepsAVX2
+)

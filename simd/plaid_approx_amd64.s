@@ -791,3 +791,30 @@ pass:
 	JNZ  pass
 	MOVQ SI, ret+32(FP)
 	RET
+
+// func approxStepsAVX2(best *float32, n int, scale float64) (total int64, seen uint64)
+// Requires: AVX, SSE2
+TEXT ·approxStepsAVX2(SB), NOSPLIT, $0-40
+	MOVQ   best+0(FP), AX
+	MOVQ   n+8(FP), CX
+	MOVSD  scale+16(FP), X0
+	XORQ   DX, DX
+	XORQ   BX, BX
+	VXORPS X1, X1, X1
+
+pass:
+	VCVTSS2SD  (AX), X1, X1
+	VMULSD     X0, X1, X1
+	VCVTSD2SIQ X1, SI
+	ADDQ       SI, DX
+	MOVQ       SI, DI
+	SARQ       $0x3f, DI
+	XORQ       DI, SI
+	SUBQ       DI, SI
+	ORQ        SI, BX
+	ADDQ       $0x00000004, AX
+	DECQ       CX
+	JNZ        pass
+	MOVQ       DX, total+24(FP)
+	MOVQ       BX, seen+32(FP)
+	RET

@@ -18,4 +18,8 @@ var approxUnits = func() map[string]*approxUnit {
 	return map[string]*approxUnit{"neon": {width: 16, vectors: 1, narrow: &four, max: [5]maximum{1: approxMax16NEON}}}
 }()
 
-var largestCode func(codes *int32, n int) uint32
+// What listing does in assembly elsewhere.
+var (
+	largestCode func(codes *int32, n int) uint32
+	sumSteps    func(best *float32, n int, scale float64) (total int64, seen uint64)
+)

@@ -3,7 +3,6 @@ package simd
 import (
 	"math"
 
-	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/canon"
 )
 
@@ -154,6 +153,13 @@ const beyondSteps = 0x1p62
 func (l *listing) steps(t *Task, best []float32, shift int32, q int64) canon.Fixed {
 	scale := stepScale(shift)
 	var total int64
+	if l.largest != nil && sumSteps != nil && len(best) > 0 && scale != 0 {
+		total, seen := sumSteps(&best[0], len(best), scale)
+		if seen>>62 != 0 {
+			return l.specialSteps(t, 0, best, shift, q)
+		}
+		return canon.Fixed(total)
+	}
 	for i, x := range best {
 		r := float64(x) * scale // exact
 		if !(math.Abs(r) < beyondSteps) || scale == 0 {
@@ -222,9 +228,4 @@ var listingVariants = []listingVariant{
 	{"avx2", []string{"avx2"}, []string{"avx2", "f16c"}},
 	{"avx512", []string{"avx512"}, []string{"avx512"}},
 	{"neon", []string{"neon"}, []string{"neon"}},
-}
-
-// unsupported refuses a call for a reason.
-func unsupported(instance, variant, reason string) error {
-	return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant, Reason: reason}
 }

@@ -70,3 +70,9 @@ func approxLargestAVX2(codes *int32, n int) uint32
 //
 //go:noescape
 func approxLiveAVX2(codes *int32, n int, live *int32, list *int32) int
+
+// approxStepsAVX2 adds n values, at least 1, times scale, each rounded half to even. Bits 62 and 63 of seen are
+// clear unless one of them is not finite, or of magnitude 2^62 or more. Reference: steps of listing.
+//
+//go:noescape
+func approxStepsAVX2(best *float32, n int, scale float64) (total int64, seen uint64)

@@ -44,6 +44,8 @@ const (
 	// many bitmaps the parts of few queries may fill.
 	candidatesEntries = 1 << 14
 	candidatesMost    = 8
+	// candidatesFill is how many -1 are copied at once.
+	candidatesFill = 1 << 10
 )
 
 // candidatesWords is 64-bit words of a bitmap of documents: no call has more than places.
@@ -197,8 +199,12 @@ func (m *candidates) write(q int64, seen []uint64) {
 		}
 	}
 	m.count[q] = int64(n)
-	for i := range out[n:] {
-		out[n+i] = -1
+	rest := out[n:]
+	for i := range rest[:min(len(rest), candidatesFill)] {
+		rest[i] = -1
+	}
+	for done := candidatesFill; done < len(rest); done += candidatesFill {
+		copy(rest[done:], rest[:candidatesFill]) // wider stores than a loop's
 	}
 }
 

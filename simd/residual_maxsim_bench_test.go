@@ -214,7 +214,7 @@ func BenchmarkPlaidApprox(b *testing.B) {
 					if live == "pruned" { // one cell of sixteen
 						words := make([]int32, x.k/32)
 						for j := range words {
-							words[j] = 1<<i.r.Int64N(31) | 1<<i.r.Int64N(31)
+							words[j] = 1<<i.r.Int64N(15) | 1<<(16+i.r.Int64N(15))
 						}
 						a.Live = backend.NewView(upload(b, s, bytesOf(words)), 0, backend.I32, 1, x.k/32)
 					}
@@ -231,6 +231,49 @@ func BenchmarkPlaidApprox(b *testing.B) {
 					require.NoError(b, p.Close())
 				})
 			}
+		}
+	}
+}
+
+func BenchmarkPlaidCandidates(b *testing.B) {
+	for _, x := range []struct{ k, each, docs int64 }{{4096, 50, 1400}, {16384, 130, 20000}, {131072, 800, 1000000}} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%d/w%d", x.docs, workers), func(b *testing.B) {
+				const tq, p = 32, 8
+				s := openLevel(b, Detected(), workers)
+				r := rand.New(rand.NewPCG(3, 4))
+				cells, lists, off := make([]int32, tq*p), make([]int32, x.k*x.each), make([]int64, x.k+1)
+				for j := range cells {
+					cells[j] = int32(r.Int64N(x.k))
+				}
+				for j := range lists {
+					lists[j] = int32(r.Int64N(x.docs))
+				}
+				for j := range off {
+					off[j] = int64(j) * x.each
+				}
+				list, err := kernel.NewOffsets(s, upload(b, s, make([]byte, 8*len(off))), off)
+				require.NoError(b, err)
+				query, err := kernel.NewOffsets(s, upload(b, s, make([]byte, 16)), []int64{0, tq})
+				require.NoError(b, err)
+				view := func(dt backend.DType, bytes int64, dims ...int64) backend.View {
+					return backend.NewView(upload(b, s, make([]byte, bytes)), 0, dt, dims...)
+				}
+				a := &kernels.PlaidCandidatesArgs{Cell: backend.NewView(upload(b, s, bytesOf(cells)), 0, backend.I32, tq, p), QueryOff: query, ListOff: list,
+					ListDoc: backend.NewView(upload(b, s, bytesOf(lists)), 0, backend.I32, int64(len(lists))), Live: view(backend.I32, (x.k+31)/32*4, 1, (x.k+31)/32),
+					Candidate: view(backend.I32, 4*x.docs, 1, x.docs), Count: view(backend.I64, 8, 1), Documents: x.docs}
+				c, err := kernels.PlaidCandidates.Prepare(s, a)
+				require.NoError(b, err)
+				best := math.Inf(1)
+				for b.Loop() {
+					t := time.Now()
+					require.NoError(b, c.Launch(a))
+					best = min(best, time.Since(t).Seconds())
+				}
+				b.ReportMetric(best*1e3, "min-ms")
+				b.ReportMetric(best*1e9/float64(tq*p*x.each), "ns/entry")
+				require.NoError(b, c.Close())
+			})
 		}
 	}
 }

@@ -17,6 +17,7 @@ var _ = register("plaid_approx", func(c *build.Context) {
 	}
 	approxLargest(c)
 	approxLive(c)
+	approxSteps(c)
 })
 
 // approxAhead is how many rows ahead are asked for: their addresses are known early, and
@@ -194,5 +195,35 @@ func approxLive(c *build.Context) {
 	c.DECQ(n)
 	c.JNZ(LabelRef("pass"))
 	c.Store(count, c.ReturnIndex(0))
+	c.RET()
+}
+
+// approxSteps emits the sum of maxima in steps.
+func approxSteps(c *build.Context) {
+	begin(c, "approxStepsAVX2", "func(best *float32, n int, scale float64) (total int64, seen uint64)",
+		"approxStepsAVX2 adds n values, at least 1, times scale, each rounded half to even. Bits 62 and 63 of seen are",
+		"clear unless one of them is not finite, or of magnitude 2^62 or more. Reference: steps of listing.")
+	best, n := load(c, "best"), load(c, "n")
+	scale := c.Load(c.Param("scale"), c.XMM())
+	total, seen, r, sign := c.GP64(), c.GP64(), c.GP64(), c.GP64()
+	x := c.XMM()
+	c.XORQ(total, total)
+	c.XORQ(seen, seen)
+	c.VXORPS(x, x, x)
+	c.Label("pass")
+	c.VCVTSS2SD(Mem{Base: best}, x, x)
+	c.VMULSD(scale, x, x)
+	c.VCVTSD2SIQ(x, r)
+	c.ADDQ(r, total)
+	c.MOVQ(r, sign)
+	c.SARQ(U8(63), sign)
+	c.XORQ(sign, r)
+	c.SUBQ(sign, r)
+	c.ORQ(r, seen)
+	c.ADDQ(U32(4), best)
+	c.DECQ(n)
+	c.JNZ(LabelRef("pass"))
+	c.Store(total, c.ReturnIndex(0))
+	c.Store(seen, c.ReturnIndex(1))
 	c.RET()
 }
