@@ -21,6 +21,13 @@ type Graph interface {
 // HostMapped is a Buffer whose bytes Go can address.
 type HostMapped interface{ Bytes() []byte }
 
+// MemoryWrapper is a Device that works on memory of the process: Wrap makes a buffer of p
+// without a copy. Nobody may write p while the buffer is live, and only inputs may lie in it.
+// Default: Alloc and Upload.
+type MemoryWrapper interface {
+	Wrap(p []byte) (Buffer, error)
+}
+
 // PinnedAllocator is a Device with host memory that transfers read without a copy.
 // Default: transfers go through the stream's staging.
 type PinnedAllocator interface {

@@ -166,6 +166,11 @@ func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 	r.ctx, r.c, r.group, r.p, r.timed, r.screen = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone
 	tq, n := int64(len(c.tokens(i))/s.ix.dim), int64(len(s.sel.docs))
 	r.sh = shape{nq: 1, tq: tq, longest: tq, cand: n, list: min(n, boundChunk), last: min(n, boundChunk)}
+	if n > screenLeftFrom {
+		if err := s.needScreen(); err != nil {
+			return err
+		}
+	}
 	if err := s.reserve(r.sh); err != nil {
 		return err
 	}
@@ -286,7 +291,7 @@ func (s *Searcher) visit(bounds []float32, slack float64) (order []int32, visite
 				b := float64(bounds[order[e]])
 				return b+math.Abs(b)*0x1p-23+slack < least
 			})
-			if order = order[:max(left, visited)]; left-visited > screenLeftFrom && s.ix.screen != ScreenNone {
+			if order = order[:max(left, visited)]; left-visited > screenLeftFrom && s.form != ScreenNone {
 				break
 			}
 		}

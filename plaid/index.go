@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/likbench/likbench/backend"
@@ -61,6 +62,12 @@ type LoadOptions struct {
 	// Screen chooses the arithmetic that sorts out documents before exact scores, "" for
 	// the one that is fastest here. Results do not depend on it.
 	Screen Screen
+	// Share leaves the payload of a snapshot of package store in its mappings, where the
+	// device works on memory of the process (backend.MemoryWrapper): opening copies nothing,
+	// and pages are read when they are searched. The snapshot must stay open until the index
+	// is closed, and its files whole meanwhile: while a file that is cut short is an error
+	// that names it otherwise, here it ends the process.
+	Share bool
 	// Fallback, unless nil, lets kernels that the device lacks run on the host, and counts
 	// them.
 	Fallback *kernel.Fallback
@@ -90,11 +97,13 @@ type Index struct {
 	cells        cellStats
 
 	mem     deviceIndex
-	buffers []backend.Buffer
-	screen  Screen
 	screens screens
 	radius  radii
 	closed  atomic.Bool
+
+	mu      sync.Mutex // of what follows
+	buffers []backend.Buffer
+	shared  int64 // bytes in the snapshot's mappings
 }
 
 // deviceIndex are the index's operands.
@@ -122,6 +131,11 @@ func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) 
 	ix := &Index{dev: dev, opts: o, dim: src.Dim(), bits: src.Bits(), k: src.K(), normalized: true}
 	if ix.opts.Scratch <= 0 {
 		ix.opts.Scratch = 512 << 20
+	}
+	switch o.Screen {
+	case ScreenAuto, ScreenNone, ScreenInt8, ScreenF16:
+	default:
+		return nil, fmt.Errorf("plaid: screen %q, want none, int8 or f16: %w", o.Screen, backend.ErrArgument)
 	}
 	if n, ok := src.(interface{ Normalized() bool }); ok {
 		ix.normalized = n.Normalized()
@@ -157,7 +171,10 @@ func (ix *Index) describe(src format.Source) error {
 		return fmt.Errorf("plaid: index: %d documents and %d centroids, each at most %d, and at least one centroid: %w", n, ix.k, math.MaxInt32, backend.ErrArgument)
 	}
 	ix.offsets, ix.tokens = slices.Clone(src.Offsets()), total
-	ix.centroids, ix.weights = slices.Clone(src.Centroids()), slices.Clone(src.Weights())
+	ix.centroids, ix.weights = src.Centroids(), slices.Clone(src.Weights())
+	if !ix.opts.Share {
+		ix.centroids = slices.Clone(ix.centroids)
+	}
 	if len(ix.centroids) != ix.k*ix.dim || len(ix.weights) != 1<<ix.bits {
 		return fmt.Errorf("plaid: index: %d values of centroids and %d weights, want %d and %d: %w",
 			len(ix.centroids), len(ix.weights), ix.k*ix.dim, 1<<ix.bits, backend.ErrArgument)
@@ -201,12 +218,15 @@ func (ix *Index) K() int { return ix.k }
 // gives the scale of this index's scores.
 func (ix *Index) TokenNorm() float64 { return ix.tokenNorm }
 
-// Bytes is the device memory that the index holds, without its searchers; 0 after Close.
+// Bytes is the memory of the index's operands, without its searchers, what it shares with a
+// snapshot included; 0 after Close.
 func (ix *Index) Bytes() int64 {
 	if ix.closed.Load() {
 		return 0
 	}
-	var n int64
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	n := ix.shared
 	for _, b := range ix.buffers {
 		n += b.Len()
 	}
@@ -222,6 +242,8 @@ func (ix *Index) Close() error {
 }
 
 func (ix *Index) free() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
 	var errs []error
 	for _, b := range ix.buffers {
 		errs = append(errs, b.Free())

@@ -13,7 +13,9 @@ import (
 type stored interface {
 	IDs() []int64     // one a document, ascending
 	Deleted() []int32 // bit j%32 of word j/32 is set where document j is deleted; nil = none
-	InvNorms() []float32
+	Codes() []int32
+	Residuals() []byte
+	InvNorms() []float32 // canonical
 	Lists() (offsets []int64, documents []int32)
 	Guard(f func() error) error
 }

@@ -2,8 +2,8 @@ package plaid
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -17,7 +17,7 @@ import (
 const loadBlock = 1 << 16
 
 // raw views values as bytes; this contract's byte order is little-endian everywhere.
-func raw[T float32 | int32 | uint32 | int64 | int8 | uint16](x []T) []byte {
+func raw[T float32 | int32 | uint32 | int64 | int8 | uint8 | uint16](x []T) []byte {
 	var t T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(t)))
 }
@@ -41,7 +41,36 @@ func (ix *Index) hold(t backend.DType, dims ...int64) (backend.View, error) {
 	if err != nil {
 		return v, err
 	}
+	ix.own(b)
+	v.Buf = b
+	return v, nil
+}
+
+func (ix *Index) own(b backend.Buffer) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
 	ix.buffers = append(ix.buffers, b)
+}
+
+// sharer is the device's way to work on a store's mappings, nil where it has none or the
+// caller does not want it.
+func (ix *Index) sharer(src format.Source) backend.MemoryWrapper {
+	if _, ok := src.(stored); !ok || !ix.opts.Share {
+		return nil
+	}
+	w, _ := ix.dev.(backend.MemoryWrapper)
+	return w
+}
+
+// share makes values operands where they are.
+func share[T float32 | int32 | int64 | uint8](ix *Index, w backend.MemoryWrapper, t backend.DType, x []T, dims ...int64) (backend.View, error) {
+	v := backend.NewView(nil, 0, t, dims...)
+	b, err := w.Wrap(raw(x))
+	if err != nil {
+		return v, err
+	}
+	ix.own(b)
+	ix.shared += b.Len()
 	v.Buf = b
 	return v, nil
 }
@@ -70,13 +99,15 @@ func (ix *Index) upload(src format.Source) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	m := &ix.mem
-	if m.centroid, err = put(ix, s, backend.F32, ix.centroids, int64(ix.k), int64(ix.dim)); err != nil {
+	if w := ix.sharer(src); w != nil {
+		m.centroid, err = share(ix, w, backend.F32, ix.centroids, int64(ix.k), int64(ix.dim))
+	} else {
+		m.centroid, err = put(ix, s, backend.F32, ix.centroids, int64(ix.k), int64(ix.dim))
+	}
+	if err != nil {
 		return err
 	}
 	if m.weight, err = put(ix, s, backend.F32, ix.weights, int64(len(ix.weights))); err != nil {
-		return err
-	}
-	if err = ix.uploadScreens(s); err != nil {
 		return err
 	}
 	if m.docOff, err = ix.holdOffsets(s, ix.offsets); err != nil {
@@ -111,13 +142,20 @@ func (ix *Index) uploadLists(s backend.Stream, src format.Source) error {
 	if ix.mem.listOff, err = ix.holdOffsets(s, lists.Offsets); err != nil {
 		return err
 	}
-	ix.mem.listDoc, err = put(ix, s, backend.I32, lists.Documents, int64(len(lists.Documents)))
+	if w := ix.sharer(src); w != nil {
+		ix.mem.listDoc, err = share(ix, w, backend.I32, lists.Documents, int64(len(lists.Documents)))
+	} else {
+		ix.mem.listDoc, err = put(ix, s, backend.I32, lists.Documents, int64(len(lists.Documents)))
+	}
 	return err
 }
 
 // uploadTokens copies codes, residuals and inverse norms, a block at a time.
 func (ix *Index) uploadTokens(s backend.Stream, src format.Source) (err error) {
 	row := int64(ix.dim * ix.bits / 8)
+	if w := ix.sharer(src); w != nil {
+		return ix.shareTokens(w, src.(stored))
+	}
 	m := &ix.mem
 	if m.code, err = ix.hold(backend.I32, ix.tokens); err != nil {
 		return err
@@ -130,65 +168,104 @@ func (ix *Index) uploadTokens(s backend.Stream, src format.Source) (err error) {
 			return err
 		}
 	}
-	norms, err := ix.normReader(src)
+	read, err := ix.reader(src)
 	if err != nil {
 		return err
 	}
-	n := min(ix.tokens, loadBlock)
-	codes, rows, inv := make([]int32, n), make([]byte, n*row), make([]float32, n)
-	ix.invMax = 1
-	for from := int64(0); from < ix.tokens; from += n {
-		n := min(n, ix.tokens-from)
-		codes, rows, inv := codes[:n], rows[:n*row], inv[:n]
-		if err := src.ReadCodes(codes, from); err != nil {
+	for from := int64(0); from < ix.tokens; from += loadBlock {
+		b, err := read(from, min(loadBlock, ix.tokens-from))
+		if err != nil {
 			return err
 		}
-		if err := src.ReadResiduals(rows, from); err != nil {
-			return err
-		}
-		if err := errors.Join(s.Upload(m.code.Buf, from*4, raw(codes)), s.Upload(m.packed.Buf, from*row, rows)); err != nil {
+		if err := errors.Join(s.Upload(m.code.Buf, from*4, raw(b.codes)), s.Upload(m.packed.Buf, from*row, b.rows)); err != nil {
 			return err
 		}
 		if !ix.normalized {
 			continue
 		}
-		if err := norms(inv, codes, rows, from); err != nil {
-			return err
-		}
-		ix.invMax = max(ix.invMax, slices.Max(inv))
-		if err := s.Upload(m.invNorm.Buf, from*4, raw(inv)); err != nil {
+		if err := s.Upload(m.invNorm.Buf, from*4, raw(b.inv)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// normReader fills inverse norms of a block: stored ones of a source that keeps canonical
-// norms, else computed.
-func (ix *Index) normReader(src format.Source) (func(dst []float32, codes []int32, rows []byte, from int64) error, error) {
+// shareTokens is uploadTokens without a copy.
+func (ix *Index) shareTokens(w backend.MemoryWrapper, st stored) (err error) {
+	m, row := &ix.mem, int64(ix.dim*ix.bits/8)
+	if err := ix.checkPayload(st); err != nil {
+		return err
+	}
+	if m.code, err = share(ix, w, backend.I32, st.Codes(), ix.tokens); err != nil {
+		return err
+	}
+	if m.packed, err = share(ix, w, backend.U8, st.Residuals(), ix.tokens, row); err != nil {
+		return err
+	}
+	m.invNorm, err = share(ix, w, backend.F32, st.InvNorms(), ix.tokens)
+	return err
+}
+
+// checkPayload refuses a store whose arrays do not fit its offsets.
+func (ix *Index) checkPayload(st stored) error {
+	codes, rows, inv := int64(len(st.Codes())), int64(len(st.Residuals())), int64(len(st.InvNorms()))
+	if codes != ix.tokens || rows != ix.tokens*int64(ix.dim*ix.bits/8) || inv != ix.tokens {
+		return fmt.Errorf("plaid: index: %d codes, %d bytes of residuals and %d norms for %d tokens: %w", codes, rows, inv, ix.tokens, backend.ErrArgument)
+	}
+	return nil
+}
+
+// block is the payload of a run of tokens.
+type block struct {
+	codes []int32
+	rows  []byte
+	inv   []float32
+}
+
+// reader gives n tokens from one on: a store's mappings as they are, with their norms; of
+// another source copies, with norms computed.
+func (ix *Index) reader(src format.Source) (func(from, n int64) (block, error), error) {
+	row := int64(ix.dim * ix.bits / 8)
 	if st, ok := src.(stored); ok {
-		return func(dst []float32, _ []int32, _ []byte, from int64) error {
-			copy(dst, st.InvNorms()[from:])
-			return nil
+		if err := ix.checkPayload(st); err != nil {
+			return nil, err
+		}
+		codes, rows, inv := st.Codes(), st.Residuals(), st.InvNorms()
+		return func(from, n int64) (block, error) {
+			return block{codes[from : from+n], rows[from*row : (from+n)*row], inv[from : from+n]}, nil
 		}, nil
 	}
 	dec, err := codec.NewDecoder(ix.centroids, ix.dim, ix.bits, ix.weights)
 	if err != nil {
 		return nil, err
 	}
-	return func(dst []float32, codes []int32, rows []byte, _ int64) error {
-		row := len(rows) / len(codes)
-		return eachPart(len(codes), func(_, lo, hi int) error {
-			v := make([]float32, ix.dim)
-			for i := lo; i < hi; i++ {
-				var err error
-				if dst[i], err = dec.InvNorm(v, int64(codes[i]), rows[i*row:(i+1)*row]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	most := min(ix.tokens, loadBlock)
+	own := block{make([]int32, most), make([]byte, most*row), make([]float32, most)}
+	return func(from, n int64) (block, error) {
+		b := block{own.codes[:n], own.rows[:n*row], own.inv[:n]}
+		if err := src.ReadCodes(b.codes, from); err != nil {
+			return b, err
+		}
+		if err := src.ReadResiduals(b.rows, from); err != nil || !ix.normalized {
+			return b, err
+		}
+		return b, ix.invNorms(dec, &b)
 	}, nil
+}
+
+// invNorms fills the norms of a block from its codes and residuals.
+func (ix *Index) invNorms(dec *codec.Decoder, b *block) error {
+	row := ix.dim * ix.bits / 8
+	return eachPart(len(b.codes), func(_, lo, hi int) error {
+		v := make([]float32, ix.dim)
+		for i := lo; i < hi; i++ {
+			var err error
+			if b.inv[i], err = dec.InvNorm(v, int64(b.codes[i]), b.rows[i*row:(i+1)*row]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // eachPart cuts n items in one part for each processor and waits.

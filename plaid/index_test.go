@@ -98,13 +98,15 @@ type source struct {
 	deleted []int32
 }
 
-func (s *source) IDs() []int64     { return s.ids }
-func (s *source) Deleted() []int32 { return s.deleted }
+func (s *source) IDs() []int64      { return s.ids }
+func (s *source) Deleted() []int32  { return s.deleted }
+func (s *source) Codes() []int32    { return s.TokenCodes }
+func (s *source) Residuals() []byte { return s.Memory.Residuals }
 func (s *source) InvNorms() []float32 {
 	dec, _ := codec.NewDecoder(s.Cells, s.Components, s.Width, s.Table.Weights)
 	inv, v, row := make([]float32, len(s.TokenCodes)), make([]float32, s.Components), s.Components*s.Width/8
 	for i, c := range s.TokenCodes {
-		inv[i], _ = dec.InvNorm(v, int64(c), s.Residuals[i*row:(i+1)*row])
+		inv[i], _ = dec.InvNorm(v, int64(c), s.Memory.Residuals[i*row:(i+1)*row])
 	}
 	return inv
 }

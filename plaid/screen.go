@@ -1,7 +1,7 @@
 package plaid
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"sync"
 
@@ -28,7 +28,7 @@ const maxFloat = math.MaxFloat32
 // screens are an index's operands in cheaper arithmetic.
 type screens struct {
 	mu        sync.Mutex
-	chosen    bool
+	chosen    Screen       // ScreenAuto = not yet
 	half      backend.View // centroids in f16
 	halfExact bool         // the centroids lost nothing
 	table     backend.View // weights in i8, in steps of unit
@@ -38,31 +38,41 @@ type screens struct {
 	rounding  float64 // the largest error of a weight in steps of unit
 }
 
-// chooseScreen settles the screen once.
-func (ix *Index) chooseScreen() (err error) {
+// chooseScreen settles the screen once, with the operands that it needs.
+func (ix *Index) chooseScreen() (Screen, error) {
 	sc := &ix.screens
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	if sc.chosen {
-		return nil
+	if sc.chosen != ScreenAuto {
+		return sc.chosen, nil
 	}
-	want := ix.opts.Screen
-	switch want {
-	case ScreenAuto, ScreenNone, ScreenInt8, ScreenF16:
-	default:
-		return fmt.Errorf("plaid: screen %q, want none, int8 or f16: %w", want, backend.ErrArgument)
+	if ix.opts.Screen == ScreenNone || ix.opts.Screen == ScreenAuto && ix.tokens < screenFrom {
+		sc.chosen = ScreenNone
+		return sc.chosen, nil
 	}
-	if ix.screen = want; want == ScreenAuto {
-		if ix.screen, err = ix.fastestScreen(); err != nil {
-			return err
-		}
+	s, err := ix.dev.NewStream()
+	if err != nil {
+		return "", err
 	}
-	sc.chosen = true
-	return nil
+	if err = ix.uploadScreens(s); err == nil {
+		err = s.Sync()
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		return "", err
+	}
+	chosen := ix.opts.Screen
+	if chosen == ScreenAuto {
+		chosen, err = ix.fastestScreen()
+	}
+	sc.chosen = chosen
+	return chosen, err
 }
 
 // uploadScreens makes the operands of both screens: centroids in half, weights as integers.
 func (ix *Index) uploadScreens(s backend.Stream) (err error) {
+	if err := ix.longestInverse(s); err != nil {
+		return err
+	}
 	sc := &ix.screens
 	half := make([]uint16, len(ix.centroids))
 	sc.halfExact = true
@@ -88,8 +98,27 @@ func (ix *Index) uploadScreens(s backend.Stream) (err error) {
 	return err
 }
 
-// longestInverse is how large 1/‖v‖ may be for the integer screen: its error grows with it.
-const longestInverse = 8
+// longestInverse finds the largest inverse norm.
+func (ix *Index) longestInverse(s backend.Stream) error {
+	ix.invMax = 1
+	if !ix.normalized {
+		return nil
+	}
+	inv := make([]float32, min(ix.tokens, loadBlock))
+	for from := int64(0); from < ix.tokens; from += loadBlock {
+		part := inv[:min(loadBlock, ix.tokens-from)]
+		if err := s.Download(raw(part), ix.mem.invNorm.Buf, ix.mem.invNorm.Off+from*4); err != nil {
+			return err
+		}
+		for _, x := range part {
+			ix.invMax = max(ix.invMax, x)
+		}
+	}
+	return nil
+}
+
+// mostInverse is how large 1/‖v‖ may be for the integer screen: its error grows with it.
+const mostInverse = 8
 
 // screenable reports whether the screen's bounds hold for the queries at hand: neither
 // integers nor halves may overflow.
@@ -100,12 +129,12 @@ func (s *Searcher) screenable() bool {
 			largest = max(largest, x, -x)
 		}
 	}
-	if ix.screen == ScreenInt8 {
+	if s.form == ScreenInt8 {
 		const far = 1e30 // from the largest float32: room for every product and sum
-		return ix.invMax <= longestInverse && ix.dim <= math.MaxInt32/(128*128) && float64(largest)*float64(ix.dim)*ix.rawNorm() < far
+		return ix.invMax <= mostInverse && ix.dim <= math.MaxInt32/(128*128) && float64(largest)*float64(ix.dim)*ix.rawNorm() < far
 	}
 	const large = 32768 // half of the largest f16: room for the sum of centroid and weight
-	return (ix.screens.halfExact || ix.invMax <= longestInverse) && largest <= large && ix.centroidNorm+ix.screens.largest <= large
+	return (ix.screens.halfExact || ix.invMax <= mostInverse) && largest <= large && ix.centroidNorm+ix.screens.largest <= large
 }
 
 // screened writes a query in the screen's form from token at on, and returns by how much a

@@ -15,16 +15,13 @@ const (
 	// it takes screenTime, so that launches do not decide for a fast device and a slow one
 	// is not kept waiting.
 	screenSample = 1 << 12
-	screenTime   = 2 * time.Millisecond
+	screenTime   = 200 * time.Microsecond
 	screenQuery  = 32 // tokens
 )
 
 // fastestScreen compares the screens, and no screen, on documents of the index. Which one it
 // takes changes times only.
 func (ix *Index) fastestScreen() (Screen, error) {
-	if ix.tokens < screenFrom {
-		return ScreenNone, nil
-	}
 	for sample := int64(screenSample); ; sample *= 16 {
 		best, least := ScreenNone, time.Duration(-1)
 		for _, screen := range []Screen{ScreenInt8, ScreenF16, ScreenNone} {
@@ -55,8 +52,7 @@ func (ix *Index) timeScreen(screen Screen, tokens int64) (best time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	ix.screen = screen // nobody searches before the choice is made
-	s := &Searcher{ix: ix, stream: stream, measuring: true}
+	s := &Searcher{ix: ix, stream: stream, form: screen, measuring: true}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.sel.words = ix.words
 	for n := int64(0); n < tokens && len(s.sel.docs) < len(ix.docs); {
@@ -74,7 +70,7 @@ func (ix *Index) timeScreen(screen Screen, tokens int64) (best time.Duration, er
 	if r.screen != screen { // it cannot serve this index
 		return 0, &backend.UnsupportedError{Backend: ix.dev.Backend().Name(), Kernel: "screen", Variant: string(screen), Reason: "the index does not suit it"}
 	}
-	for range 5 { // the first one prepares
+	for range 4 { // the first one prepares
 		start := time.Now()
 		if err := s.enqueue(); err != nil {
 			return 0, err

@@ -88,6 +88,6 @@ func TestScreenIsMeasured(t *testing.T) {
 	_, stats, err := searcher(t, ix).Search(context.Background(), part(collection(122, 8, 5), 0), 1, plaid.SearchOptions{Method: plaid.MethodScan})
 	require.NoError(t, err)
 	t.Log(stats)
-	_, err = load(t, host.Backend{}, src, plaid.LoadOptions{Screen: "f8"}).NewSearcher()
+	_, err = plaid.Load(open(t, host.Backend{}), src, plaid.LoadOptions{Screen: "f8"})
 	require.ErrorIs(t, err, backend.ErrArgument)
 }

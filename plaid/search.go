@@ -31,6 +31,8 @@ type Searcher struct {
 	steps  steps
 	graphs map[graphKey]backend.Graph // nil: launched once, so that everything is prepared
 
+	form Screen // of the screen that work has room for; ScreenAuto = none was needed yet
+
 	listing backend.Buffer // documents of scans, a row a query
 	listed  listed
 
@@ -53,9 +55,6 @@ type Searcher struct {
 func (ix *Index) NewSearcher() (*Searcher, error) {
 	if ix.closed.Load() {
 		return nil, errClosed("index")
-	}
-	if err := ix.chooseScreen(); err != nil {
-		return nil, err
 	}
 	stream, err := ix.dev.NewStream()
 	if err != nil {

@@ -84,7 +84,7 @@ func (s *Searcher) layout(sh shape) (v views) {
 	v.queryOff = kernel.DeviceOffsets(l.place(backend.I64, sh.nq+1), sh.tq, sh.longest)
 	v.approxShift, v.shift, v.screenShift = l.place(backend.I32, sh.nq), l.place(backend.I32, sh.nq), l.place(backend.I32, sh.nq)
 	v.query = l.place(backend.F32, sh.tq, d)
-	switch ix.screen {
+	switch s.form {
 	case ScreenF16:
 		v.half = l.place(backend.F16, sh.tq, d)
 	case ScreenInt8:

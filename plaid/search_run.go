@@ -80,15 +80,31 @@ func (s *Searcher) start(last int64) error {
 		sh.list = int64(len(s.sel.docs))
 	}
 	// A screen is two launches more: it pays where it spares most exact scores.
-	r.screen, sh.last = s.ix.screen, min(last, sh.list)
-	if r.screen == ScreenNone || 4*last >= sh.list || !s.screenable() {
-		r.screen, sh.last = ScreenNone, sh.list
+	r.screen, sh.last = ScreenNone, sh.list
+	if 4*last < sh.list {
+		if err := s.needScreen(); err != nil {
+			return err
+		}
+		if s.form != ScreenNone && s.screenable() {
+			r.screen, sh.last = s.form, last
+		}
 	}
 	r.sh = sh
 	if err := s.reserve(sh); err != nil {
 		return err
 	}
 	return s.uploadQueries()
+}
+
+// needScreen settles the screen at the first call that can use one, and makes room for it.
+func (s *Searcher) needScreen() (err error) {
+	if s.form == ScreenAuto {
+		if s.form, err = s.ix.chooseScreen(); err == nil && s.form != ScreenNone {
+			s.have = shape{}
+			err = s.renew(&s.work)
+		}
+	}
+	return err
 }
 
 // reserve makes room for a shape.

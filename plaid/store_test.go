@@ -32,7 +32,11 @@ func TestStoreGivesTheSameAnswers(t *testing.T) {
 		snap, err := store.Open(dir)
 		require.NoError(t, err)
 		ix := load(t, host.Backend{}, snap, plaid.LoadOptions{})
-		require.NoError(t, snap.Close())
+		shared, err := plaid.Load(open(t, simd.New()), snap, plaid.LoadOptions{Share: true, Screen: plaid.ScreenInt8})
+		require.NoError(t, err)
+		require.Positive(t, shared.Bytes())
+		sharing, err := shared.NewSearcher()
+		require.NoError(t, err)
 		s := searcher(t, ix)
 		for name, o := range map[string]plaid.SearchOptions{"auto": {}, "scan": ways["scan"], "all": {Method: plaid.MethodProbe, Probe: 40}, "bounds": ways["bounds"]} {
 			got, _, err := s.SearchBatch(context.Background(), queries, 500, o)
@@ -41,7 +45,12 @@ func TestStoreGivesTheSameAnswers(t *testing.T) {
 			want, _, err := fromMemory.SearchBatch(context.Background(), queries, 500, o)
 			require.NoError(t, err)
 			require.Equal(t, want, got, name)
+			o.Filter = nil
+			got, _, err = sharing.SearchBatch(context.Background(), queries, 500, o)
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s, without a copy", name)
 		}
+		require.NoError(t, errors.Join(sharing.Close(), shared.Close(), snap.Close()))
 	}
 	compare(nil)
 	w, err := store.OpenWriter(dir)
