@@ -114,8 +114,13 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 		c.todo = append(c.todo, i)
 	}
 	if err := s.all(ctx, &c); err != nil {
-		// A failed launch may have left work and a status behind.
-		return nil, nil, errors.Join(err, s.stream.Sync())
+		// A failed launch may have left work and a status behind, and events.
+		err = errors.Join(err, s.stream.Sync())
+		for _, m := range s.marks {
+			err = errors.Join(err, m.event.Close())
+		}
+		s.marks = s.marks[:0]
+		return nil, nil, err
 	}
 	for i := range stats {
 		stats[i].Preset, stats[i].Elapsed = o.Preset, time.Since(start)
