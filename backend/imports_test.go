@@ -36,7 +36,7 @@ var rules = []rule{
 	{from: "backend/num", only: []string{}, why: "conversions stand on the standard library alone"},
 	{from: "backend/canon", only: []string{}, why: "canonical arithmetic stands on the standard library alone"},
 	{from: "backend/kernel", only: []string{"backend", "backend/num"}, why: "declarations know the contract, no kernel and no backend"},
-	{from: "backend/kernels", only: []string{"backend", "backend/kernel"}, why: "kernels are declared without knowing who runs them"},
+	{from: "backend/kernels", only: []string{"backend", "backend/canon", "backend/kernel"}, why: "kernels are declared without knowing who runs them"},
 	{from: "backend/harness", only: []string{"backend", "backend/kernel"}, why: "the harness reaches kernels through kernel.All"},
 	{from: "backend/host", only: []string{"backend", "backend/kernel", "internal/meter", "internal/sysmem"}, why: "the reference backend knows kernels through kernel.All"},
 	{from: "simd/...", never: []string{"cuda/...", "metal/...", "backend/host", "backend/all"}, why: "backends never import one another: what two of them share goes to internal"},
@@ -71,19 +71,20 @@ var external = map[string]struct {
 	by  []string
 	why string
 }{
-	"github.com/ebitengine/purego":   {[]string{"cuda/driver", "metal/..."}, "opens driver libraries at run time without cgo"},
-	"github.com/google/renameio":     {[]string{"cmd/likbench"}, "writes files whole or not at all"},
-	"github.com/klauspost/cpuid":     {[]string{"simd"}, "detects instruction sets with the state that the system saves"},
-	"github.com/progrium/darwinkit":  {[]string{"metal/mtl"}, "the second Metal binding, behind the tag macdriver"},
-	"github.com/schollz/progressbar": {[]string{"cmd/likbench"}, "progress on a terminal; nothing that applications import may draw"},
-	"github.com/spf13/cobra":         {[]string{"cmd/likbench"}, "command lines"},
-	"github.com/stretchr/testify":    {testOnly, "assertions of tests"},
-	"github.com/vcaesar/cedar":       {[]string{"plaid/wordpiece"}, "the trie of the vocabulary"},
-	"golang.org/x/perf":              {[]string{"benchsuite"}, "the text form that benchstat reads"},
-	"golang.org/x/sys":               {[]string{"cuda/...", "metal/...", "plaid/..."}, "system calls that the standard library lacks"},
-	"golang.org/x/term":              {[]string{"cmd/likbench"}, "whether standard error is a terminal"},
-	"golang.org/x/text":              {[]string{"plaid/wordpiece", "benchsuite/retrieval"}, "Unicode normalisation and case folding"},
-	"gorgonia.org/cu":                {[]string{"cuda/driver/gorgonia"}, "the second CUDA binding, behind the tag gorgonia"},
+	"github.com/ebitengine/purego":      {[]string{"cuda/driver", "metal/..."}, "opens driver libraries at run time without cgo"},
+	"github.com/google/renameio":        {[]string{"cmd/likbench"}, "writes files whole or not at all"},
+	"github.com/klauspost/cpuid":        {[]string{"simd"}, "detects instruction sets with the state that the system saves"},
+	"github.com/nlpodyssey/safetensors": {[]string{"cmd/likbench"}, "headers of safetensors files"},
+	"github.com/progrium/darwinkit":     {[]string{"metal/mtl"}, "the second Metal binding, behind the tag macdriver"},
+	"github.com/schollz/progressbar":    {[]string{"cmd/likbench"}, "progress on a terminal; nothing that applications import may draw"},
+	"github.com/spf13/cobra":            {[]string{"cmd/likbench"}, "command lines"},
+	"github.com/stretchr/testify":       {testOnly, "assertions of tests"},
+	"github.com/vcaesar/cedar":          {[]string{"plaid/wordpiece"}, "the trie of the vocabulary"},
+	"golang.org/x/perf":                 {[]string{"benchsuite"}, "the text form that benchstat reads"},
+	"golang.org/x/sys":                  {[]string{"cuda/...", "metal/...", "plaid/..."}, "system calls that the standard library lacks"},
+	"golang.org/x/term":                 {[]string{"cmd/likbench"}, "whether standard error is a terminal"},
+	"golang.org/x/text":                 {[]string{"plaid/wordpiece", "benchsuite/retrieval"}, "Unicode normalisation and case folding"},
+	"gorgonia.org/cu":                   {[]string{"cuda/driver/gorgonia"}, "the second CUDA binding, behind the tag gorgonia"},
 }
 
 // edge is one import of a file.

@@ -56,7 +56,7 @@ func TestWrongCommandLines(t *testing.T) {
 	}{
 		{[]string{"serach"}, `unknown command "serach"`},
 		{[]string{"text-short"}, `unknown command "text-short"`},
-		{[]string{"plaid", "serach", "idx"}, `unknown command "plaid"`},
+		{[]string{"plaid", "serach", "idx"}, `unknown command "serach" of plaid`},
 		{[]string{"--backend", "host", "serach"}, `unknown command "serach"`},
 		{[]string{"help", "nosuch"}, `unknown help topic "nosuch"`},
 		{[]string{"help", "plaid", "serach"}, `unknown help topic "plaid serach"`},
@@ -315,7 +315,7 @@ func TestFullStandardOutput(t *testing.T) {
 func TestListIsWhatRuns(t *testing.T) {
 	code, stdout, stderr := call(t, "--backend", "simd", "--list")
 	require.Equal(t, exitOK, code, stderr)
-	require.Contains(t, stdout, " s and the collection; largest")
+	require.Contains(t, stdout, " s and the collection with its indexes; largest")
 	dev, _, err := backend.Select("simd")
 	require.NoError(t, err)
 	info := dev.Info()

@@ -93,7 +93,7 @@ when it is run again.`,
 	}
 	name := backendFlag(cmd)
 	f := cmd.Flags()
-	in.add(f, "documents")
+	in.add(cmd, "documents")
 	f.IntVar(&o.Bits, "bits", 2, "residual bits of a component: 1, 2, 4 or 8")
 	f.IntVar(&o.Centroids, "centroids", 0, "centroids; default 2^floor(log2(16·√tokens))")
 	f.IntVar(&o.Iterations, "iterations", 4, "iterations of k-means, at most")

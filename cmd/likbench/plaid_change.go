@@ -72,7 +72,7 @@ func addCommand() *cobra.Command {
 		Args:  dirs("DIR"),
 	}
 	name := backendFlag(cmd)
-	in.add(cmd.Flags(), "documents")
+	in.add(cmd, "documents")
 	cmd.Flags().BoolVar(&o.Normalize, "normalize", false, "normalise tokens first, as when the index was built")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		t, err := in.open()

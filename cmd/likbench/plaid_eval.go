@@ -43,8 +43,8 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 	}
 	name := backendFlag(cmd)
 	fs := cmd.Flags()
-	in.add(fs, "queries")
-	f.add(fs)
+	in.add(cmd, "queries")
+	f.add(cmd)
 	fs.StringVar(&qrels, "qrels", "", "TREC judgements; default those of the embedded collection with --cranfield")
 	fs.StringVar(&runFile, "run", "", "write the results as a TREC run file")
 	fs.StringVar(&docIDs, "doc-ids", "", "file of the names of documents in judgements, one a line")

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/likbench/likbench/internal/cranfield"
 	"github.com/likbench/likbench/plaid/build"
@@ -27,8 +27,9 @@ type inputFlags struct {
 	what                     string // documents or queries
 }
 
-func (f *inputFlags) add(fs *pflag.FlagSet, what string) {
+func (f *inputFlags) add(c *cobra.Command, what string) {
 	f.what = what
+	fs := c.Flags()
 	fs.StringVar(&f.vectors, "vectors", "", "token vectors of the "+what+": a .npy, .npz or .safetensors file, tokens × components, or "+what+" × tokens × components")
 	fs.StringVar(&f.offsets, "offsets", "", "file of the first token of each of the "+what+", and the number of tokens; default the file of the vectors, array offsets")
 	fs.StringVar(&f.vectorsName, "vectors-name", "", "array of the vectors in a file of several; default vectors, tokens or embeddings")

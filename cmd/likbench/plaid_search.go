@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/plaid"
@@ -47,7 +46,8 @@ type searchFlags struct {
 	threshold float64
 }
 
-func (f *searchFlags) add(fs *pflag.FlagSet) {
+func (f *searchFlags) add(c *cobra.Command) {
+	fs := c.Flags()
 	fs.IntVarP(&f.k, "k", "k", 10, "results of a query")
 	fs.StringVar(&f.preset, "preset", "auto", "auto, exact, compat-fastplaid or compat-plaid")
 	fs.StringVar(&f.method, "method", "auto", "of preset auto: auto, scan or probe")
@@ -160,8 +160,8 @@ func searchCommand() *cobra.Command {
 	}
 	name := backendFlag(cmd)
 	fs := cmd.Flags()
-	in.add(fs, "queries")
-	f.add(fs)
+	in.add(cmd, "queries")
+	f.add(cmd)
 	fs.StringVar(&query, "query", "", "text of one query for the built-in encoder")
 	fs.BoolVar(&asJSON, "json", false, "print JSON, a line for each query")
 	fs.BoolVar(&stats, "stats", false, "print what each query took, and why")
