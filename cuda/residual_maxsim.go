@@ -34,6 +34,15 @@ var (
 	})
 
 	_ = Bind(kernels.ResidualMaxSim, backend.Binding{
+		Kernel: "residual_maxsim_f16", Variant: "scan", Requires: []string{"sm_80"}, Class: "scan",
+		Tile: map[string]int64{"tq": chunkRows, "td": 16, "d": 16}, Accept: acceptScan,
+		Note: "scores of all centroids first, then warp products of the residuals; up to 4 chunks of 32 query tokens, 2 or 4 bits, d up to 128",
+	}, Launcher[kernels.ResidualMaxSimArgs]{
+		Source: "residual_maxsim_scan", Stages: residualScanStages(), Spills: "a few addresses around the products",
+		Workspace: func(c *backend.Call) int64 { return scanChunks * (chunkRows*2*c.Axes[6] + scanBlocks*4) },
+	})
+
+	_ = Bind(kernels.ResidualMaxSim, backend.Binding{
 		Kernel: "residual_maxsim_f16", Variant: "mma", Requires: []string{"sm_80"}, Class: "mma",
 		Tile: map[string]int64{"tq": chunkRows, "td": 32, "d": 16}, Accept: acceptMMA,
 		Note: "warp products of tokens decoded in registers, once for queries that share a document; 2 or 4 bits, d up to 128",
@@ -86,6 +95,55 @@ func residualMMAStages() []Stage[kernels.ResidualMaxSimArgs] {
 			}})
 	}
 	return stages
+}
+
+const (
+	scanChunks = 4    // of query tokens at most
+	scanBlocks = 1024 // that score centroids for a chunk, at most
+)
+
+// residualScanStages are the scores of centroids, the scan in its forms, and the forms of the f16 variant that decode whole
+// tokens, which run to the end only where a centroid's score leaves the range of f16.
+func residualScanStages() []Stage[kernels.ResidualMaxSimArgs] {
+	stages := []Stage[kernels.ResidualMaxSimArgs]{{Name: "scores", Geometry: func(_ *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
+		g.Plane(min(CeilDiv(c.Axes[6], 64), scanBlocks), scanChunks, residualThreads)
+		g.Skip = g.Skip || c.Axes[2]*c.Axes[8] == 0
+	}}}
+	for i, f := range packedForms {
+		shared := f.screenShared(2)
+		stages = append(stages, Stage[kernels.ResidualMaxSimArgs]{Name: f.name, Shared: shared,
+			Geometry: func(a *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
+				g.Plane(residualBlocks(c.Axes[8], c.Axes[2], screenWaves*3*int64(g.Units)), c.Axes[2], residualThreads)
+				g.Shared = uint32(shared)
+				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[4])
+			}})
+	}
+	for i, f := range packedForms {
+		stages = append(stages, Stage[kernels.ResidualMaxSimArgs]{Name: "whole" + f.name[1:], Shared: scanChunks * chunkBytes,
+			Geometry: func(a *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
+				g.Plane(residualBlocks(c.Axes[8], 1, 3*int64(g.Units)), 1, residualThreads)
+				g.Shared = scanChunks * chunkBytes
+				g.Skip = g.Skip || c.Axes[2] == 0 || i != packedFormOf(a.Bits, c.Axes[4])
+			}})
+	}
+	return stages
+}
+
+// acceptScan is what the scan asks for beyond the f16 variant.
+func acceptScan(c *backend.Call) error {
+	a := c.Args.(*kernels.ResidualMaxSimArgs)
+	l := residualMMA
+	l.variant = "scan"
+	nq := a.QueryOff.N
+	switch n := min(nq*max(CeilDiv(a.QueryOff.Max, chunkRows), 1), nq+a.QueryOff.Total/chunkRows); {
+	case n > scanChunks:
+		return l.refuse("up to %d chunks of %d query tokens, at most %d", n, chunkRows, scanChunks)
+	case a.Normalize:
+		return l.refuse("norms to compute")
+	case a.DocOff.Max > maxRagged:
+		return l.refuse("a document of %d tokens, at most %d", a.DocOff.Max, maxRagged)
+	}
+	return l.acceptPacked(c, a.Bits, 3)
 }
 
 // acceptMMA is what the f16 variant asks for.
