@@ -16,7 +16,7 @@ func bindResidualInt8() bool {
 		u := residualInt8Units[v.name]
 		for _, i := range kernels.ResidualMaxSimInt8.Instances() {
 			b := backend.Binding{Kernel: i.Name, Variant: v.name, Requires: v.requires, Class: "exact", Note: int8Notes[v.name],
-				Tile: map[string]int64{"tq": 32, "td": residualChunk, "d": 16}}
+				Tile: map[string]int64{"tq": 32, "td": int8Chunk, "d": 16}}
 			if i.Types[0] == backend.F16 {
 				b.Requires = v.half
 			}

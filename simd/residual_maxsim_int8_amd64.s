@@ -7185,25 +7185,54 @@ TEXT ·residualFinishF32x1AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS (R9), Y0
 	VMOVUPS (R10), Y1
 	VXORPS  Y2, Y2, Y2
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y4
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y3
 	VFMADD213PS  (R9)(DI*1), Y0, Y3
+	VBROADCASTSS (R8), Y4
 	VMULPS       Y4, Y3, Y3
+	VCVTDQ2PS    32(AX), Y4
+	VFMADD213PS  (R11)(DI*1), Y0, Y4
+	VBROADCASTSS 4(R8), Y5
+	VMULPS       Y5, Y4, Y4
+	VCMPPS       $0x03, Y4, Y3, Y5
+	VORPS        Y5, Y2, Y2
+	VMAXPS       Y4, Y3, Y3
 	VMAXPS       Y1, Y3, Y1
-	VCMPPS       $0x03, Y3, Y3, Y3
-	VORPS        Y3, Y2, Y2
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y3
+	VFMADD213PS  (R9)(DI*1), Y0, Y3
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y3, Y1
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
 	VZEROUPPER
 	RET
 
@@ -7225,33 +7254,75 @@ TEXT ·residualFinishF32x2AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS 32(R9), Y3
 	VMOVUPS 32(R10), Y4
 	VXORPS  Y5, Y5, Y5
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y7
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y6
 	VFMADD213PS  (R9), Y0, Y6
+	VBROADCASTSS (R8), Y7
 	VMULPS       Y7, Y6, Y6
+	VCVTDQ2PS    64(AX), Y7
+	VFMADD213PS  (R11), Y0, Y7
+	VBROADCASTSS 4(R8), Y8
+	VMULPS       Y8, Y7, Y7
+	VCMPPS       $0x03, Y7, Y6, Y8
+	VORPS        Y8, Y2, Y2
+	VMAXPS       Y7, Y6, Y6
 	VMAXPS       Y1, Y6, Y1
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VORPS        Y6, Y2, Y2
 	VCVTDQ2PS    32(AX), Y6
 	VFMADD213PS  (R9)(DI*1), Y3, Y6
+	VBROADCASTSS (R8), Y7
 	VMULPS       Y7, Y6, Y6
+	VCVTDQ2PS    96(AX), Y7
+	VFMADD213PS  (R11)(DI*1), Y3, Y7
+	VBROADCASTSS 4(R8), Y8
+	VMULPS       Y8, Y7, Y7
+	VCMPPS       $0x03, Y7, Y6, Y8
+	VORPS        Y8, Y5, Y5
+	VMAXPS       Y7, Y6, Y6
 	VMAXPS       Y4, Y6, Y4
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VORPS        Y6, Y5, Y5
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y6
+	VFMADD213PS  (R9), Y0, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y6, Y1
+	VCVTDQ2PS    32(AX), Y6
+	VFMADD213PS  (R9)(DI*1), Y3, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y0
+	VORPS        Y0, Y5, Y5
+	VMAXPS       Y4, Y6, Y4
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
-	VORPS        Y5, Y4, Y4
-	VMOVUPS      Y4, 32(R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, 32(R10)
 	VZEROUPPER
 	RET
 
@@ -7276,41 +7347,96 @@ TEXT ·residualFinishF32x3AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS 64(R9), Y6
 	VMOVUPS 64(R10), Y7
 	VXORPS  Y8, Y8, Y8
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y10
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y9
 	VFMADD213PS  (R9), Y0, Y9
+	VBROADCASTSS (R8), Y10
 	VMULPS       Y10, Y9, Y9
+	VCVTDQ2PS    96(AX), Y10
+	VFMADD213PS  (R11), Y0, Y10
+	VBROADCASTSS 4(R8), Y11
+	VMULPS       Y11, Y10, Y10
+	VCMPPS       $0x03, Y10, Y9, Y11
+	VORPS        Y11, Y2, Y2
+	VMAXPS       Y10, Y9, Y9
 	VMAXPS       Y1, Y9, Y1
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VORPS        Y9, Y2, Y2
 	VCVTDQ2PS    32(AX), Y9
 	VFMADD213PS  32(R9), Y3, Y9
+	VBROADCASTSS (R8), Y10
 	VMULPS       Y10, Y9, Y9
+	VCVTDQ2PS    128(AX), Y10
+	VFMADD213PS  32(R11), Y3, Y10
+	VBROADCASTSS 4(R8), Y11
+	VMULPS       Y11, Y10, Y10
+	VCMPPS       $0x03, Y10, Y9, Y11
+	VORPS        Y11, Y5, Y5
+	VMAXPS       Y10, Y9, Y9
 	VMAXPS       Y4, Y9, Y4
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VORPS        Y9, Y5, Y5
 	VCVTDQ2PS    64(AX), Y9
 	VFMADD213PS  (R9)(DI*1), Y6, Y9
+	VBROADCASTSS (R8), Y10
 	VMULPS       Y10, Y9, Y9
+	VCVTDQ2PS    160(AX), Y10
+	VFMADD213PS  (R11)(DI*1), Y6, Y10
+	VBROADCASTSS 4(R8), Y11
+	VMULPS       Y11, Y10, Y10
+	VCMPPS       $0x03, Y10, Y9, Y11
+	VORPS        Y11, Y8, Y8
+	VMAXPS       Y10, Y9, Y9
 	VMAXPS       Y7, Y9, Y7
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VORPS        Y9, Y8, Y8
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y9
+	VFMADD213PS  (R9), Y0, Y9
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y9, Y9
+	VCMPPS       $0x03, Y9, Y9, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y9, Y1
+	VCVTDQ2PS    32(AX), Y9
+	VFMADD213PS  32(R9), Y3, Y9
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y9, Y9
+	VCMPPS       $0x03, Y9, Y9, Y0
+	VORPS        Y0, Y5, Y5
+	VMAXPS       Y4, Y9, Y4
+	VCVTDQ2PS    64(AX), Y9
+	VFMADD213PS  (R9)(DI*1), Y6, Y9
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y9, Y9
+	VCMPPS       $0x03, Y9, Y9, Y0
+	VORPS        Y0, Y8, Y8
+	VMAXPS       Y7, Y9, Y7
 	ADDQ         $0x00000060, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
-	VORPS        Y5, Y4, Y4
-	VMOVUPS      Y4, 32(R10)
-	VORPS        Y8, Y7, Y7
-	VMOVUPS      Y7, 64(R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, 32(R10)
+	VORPS   Y8, Y7, Y7
+	VMOVUPS Y7, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -7338,49 +7464,117 @@ TEXT ·residualFinishF32x4AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS 96(R9), Y9
 	VMOVUPS 96(R10), Y10
 	VXORPS  Y11, Y11, Y11
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y13
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y12
 	VFMADD213PS  (R9), Y0, Y12
+	VBROADCASTSS (R8), Y13
 	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    128(AX), Y13
+	VFMADD213PS  (R11), Y0, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y2, Y2
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y1, Y12, Y1
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y2, Y2
 	VCVTDQ2PS    32(AX), Y12
 	VFMADD213PS  32(R9), Y3, Y12
+	VBROADCASTSS (R8), Y13
 	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    160(AX), Y13
+	VFMADD213PS  32(R11), Y3, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y5, Y5
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y4, Y12, Y4
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y5, Y5
 	VCVTDQ2PS    64(AX), Y12
 	VFMADD213PS  64(R9), Y6, Y12
+	VBROADCASTSS (R8), Y13
 	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    192(AX), Y13
+	VFMADD213PS  64(R11), Y6, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y8, Y8
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y7, Y12, Y7
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y8, Y8
 	VCVTDQ2PS    96(AX), Y12
 	VFMADD213PS  (R9)(DI*1), Y9, Y12
+	VBROADCASTSS (R8), Y13
 	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    224(AX), Y13
+	VFMADD213PS  (R11)(DI*1), Y9, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y11, Y11
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y10, Y12, Y10
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y11, Y11
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y12
+	VFMADD213PS  (R9), Y0, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y12, Y1
+	VCVTDQ2PS    32(AX), Y12
+	VFMADD213PS  32(R9), Y3, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y5, Y5
+	VMAXPS       Y4, Y12, Y4
+	VCVTDQ2PS    64(AX), Y12
+	VFMADD213PS  64(R9), Y6, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y8, Y8
+	VMAXPS       Y7, Y12, Y7
+	VCVTDQ2PS    96(AX), Y12
+	VFMADD213PS  (R9)(DI*1), Y9, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y11, Y11
+	VMAXPS       Y10, Y12, Y10
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
-	VORPS        Y5, Y4, Y4
-	VMOVUPS      Y4, 32(R10)
-	VORPS        Y8, Y7, Y7
-	VMOVUPS      Y7, 64(R10)
-	VORPS        Y11, Y10, Y10
-	VMOVUPS      Y10, 96(R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, 32(R10)
+	VORPS   Y8, Y7, Y7
+	VMOVUPS Y7, 64(R10)
+	VORPS   Y11, Y10, Y10
+	VMOVUPS Y10, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -7399,26 +7593,55 @@ TEXT ·residualFinishF32x1AVX512(SB), NOSPLIT, $0-72
 	VMOVUPS (R9), Z0
 	VMOVUPS (R10), Z1
 	KXORW   K1, K1, K1
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Z3
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Z2
 	VFMADD213PS  (R9)(DI*1), Z0, Z2
+	VBROADCASTSS (R8), Z3
 	VMULPS       Z3, Z2, Z2
+	VCVTDQ2PS    64(AX), Z3
+	VFMADD213PS  (R11)(DI*1), Z0, Z3
+	VBROADCASTSS 4(R8), Z4
+	VMULPS       Z4, Z3, Z3
+	VCMPPS       $0x03, Z3, Z2, K2
+	KORW         K2, K1, K1
+	VMAXPS       Z3, Z2, Z2
 	VMAXPS       Z1, Z2, Z1
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Z2
+	VFMADD213PS  (R9)(DI*1), Z0, Z2
+	VBROADCASTSS (R8), Z0
+	VMULPS       Z0, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K2
 	KORW         K2, K1, K1
+	VMAXPS       Z1, Z2, Z1
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VPTERNLOGD   $0xff, Z2, Z2, Z2
-	VBLENDMPS    Z2, Z1, K1, Z1
-	VMOVUPS      Z1, (R10)
+
+done:
+	VPTERNLOGD $0xff, Z2, Z2, Z2
+	VBLENDMPS  Z2, Z1, K1, Z1
+	VMOVUPS    Z1, (R10)
 	VZEROUPPER
 	RET
 
@@ -7440,34 +7663,76 @@ TEXT ·residualFinishF32x2AVX512(SB), NOSPLIT, $0-72
 	VMOVUPS 64(R9), Z2
 	VMOVUPS 64(R10), Z3
 	KXORW   K2, K2, K2
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Z5
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Z4
 	VFMADD213PS  (R9), Z0, Z4
+	VBROADCASTSS (R8), Z5
 	VMULPS       Z5, Z4, Z4
-	VMAXPS       Z1, Z4, Z1
-	VCMPPS       $0x03, Z4, Z4, K3
+	VCVTDQ2PS    128(AX), Z5
+	VFMADD213PS  (R11), Z0, Z5
+	VBROADCASTSS 4(R8), Z6
+	VMULPS       Z6, Z5, Z5
+	VCMPPS       $0x03, Z5, Z4, K3
 	KORW         K3, K1, K1
+	VMAXPS       Z5, Z4, Z4
+	VMAXPS       Z1, Z4, Z1
 	VCVTDQ2PS    64(AX), Z4
 	VFMADD213PS  (R9)(DI*1), Z2, Z4
+	VBROADCASTSS (R8), Z5
 	VMULPS       Z5, Z4, Z4
+	VCVTDQ2PS    192(AX), Z5
+	VFMADD213PS  (R11)(DI*1), Z2, Z5
+	VBROADCASTSS 4(R8), Z6
+	VMULPS       Z6, Z5, Z5
+	VCMPPS       $0x03, Z5, Z4, K3
+	KORW         K3, K2, K2
+	VMAXPS       Z5, Z4, Z4
 	VMAXPS       Z3, Z4, Z3
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Z4
+	VFMADD213PS  (R9), Z0, Z4
+	VBROADCASTSS (R8), Z0
+	VMULPS       Z0, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K3
+	KORW         K3, K1, K1
+	VMAXPS       Z1, Z4, Z1
+	VCVTDQ2PS    64(AX), Z4
+	VFMADD213PS  (R9)(DI*1), Z2, Z4
+	VBROADCASTSS (R8), Z0
+	VMULPS       Z0, Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K3
 	KORW         K3, K2, K2
+	VMAXPS       Z3, Z4, Z3
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VPTERNLOGD   $0xff, Z4, Z4, Z4
-	VBLENDMPS    Z4, Z1, K1, Z1
-	VMOVUPS      Z1, (R10)
-	VBLENDMPS    Z4, Z3, K2, Z3
-	VMOVUPS      Z3, 64(R10)
+
+done:
+	VPTERNLOGD $0xff, Z4, Z4, Z4
+	VBLENDMPS  Z4, Z1, K1, Z1
+	VMOVUPS    Z1, (R10)
+	VBLENDMPS  Z4, Z3, K2, Z3
+	VMOVUPS    Z3, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -7486,26 +7751,57 @@ TEXT ·residualFinishF16x1AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS (R9), Y0
 	VMOVUPS (R10), Y1
 	VXORPS  Y2, Y2, Y2
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y5
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y3
 	VCVTPH2PS    (R9)(DI*1), Y4
 	VFMADD213PS  Y4, Y0, Y3
-	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS (R8), Y4
+	VMULPS       Y4, Y3, Y3
+	VCVTDQ2PS    32(AX), Y4
+	VCVTPH2PS    (R11)(DI*1), Y5
+	VFMADD213PS  Y5, Y0, Y4
+	VBROADCASTSS 4(R8), Y5
+	VMULPS       Y5, Y4, Y4
+	VCMPPS       $0x03, Y4, Y3, Y5
+	VORPS        Y5, Y2, Y2
+	VMAXPS       Y4, Y3, Y3
 	VMAXPS       Y1, Y3, Y1
-	VCMPPS       $0x03, Y3, Y3, Y3
-	VORPS        Y3, Y2, Y2
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y3
+	VCVTPH2PS    (R9)(DI*1), Y4
+	VFMADD213PS  Y4, Y0, Y3
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y3, Y1
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
 	VZEROUPPER
 	RET
 
@@ -7527,35 +7823,81 @@ TEXT ·residualFinishF16x2AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS 32(R9), Y3
 	VMOVUPS 32(R10), Y4
 	VXORPS  Y5, Y5, Y5
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y8
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y6
 	VCVTPH2PS    (R9), Y7
 	VFMADD213PS  Y7, Y0, Y6
-	VMULPS       Y8, Y6, Y6
+	VBROADCASTSS (R8), Y7
+	VMULPS       Y7, Y6, Y6
+	VCVTDQ2PS    64(AX), Y7
+	VCVTPH2PS    (R11), Y8
+	VFMADD213PS  Y8, Y0, Y7
+	VBROADCASTSS 4(R8), Y8
+	VMULPS       Y8, Y7, Y7
+	VCMPPS       $0x03, Y7, Y6, Y8
+	VORPS        Y8, Y2, Y2
+	VMAXPS       Y7, Y6, Y6
 	VMAXPS       Y1, Y6, Y1
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VORPS        Y6, Y2, Y2
 	VCVTDQ2PS    32(AX), Y6
 	VCVTPH2PS    (R9)(DI*1), Y7
 	VFMADD213PS  Y7, Y3, Y6
-	VMULPS       Y8, Y6, Y6
+	VBROADCASTSS (R8), Y7
+	VMULPS       Y7, Y6, Y6
+	VCVTDQ2PS    96(AX), Y7
+	VCVTPH2PS    (R11)(DI*1), Y8
+	VFMADD213PS  Y8, Y3, Y7
+	VBROADCASTSS 4(R8), Y8
+	VMULPS       Y8, Y7, Y7
+	VCMPPS       $0x03, Y7, Y6, Y8
+	VORPS        Y8, Y5, Y5
+	VMAXPS       Y7, Y6, Y6
 	VMAXPS       Y4, Y6, Y4
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VORPS        Y6, Y5, Y5
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y6
+	VCVTPH2PS    (R9), Y7
+	VFMADD213PS  Y7, Y0, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y6, Y1
+	VCVTDQ2PS    32(AX), Y6
+	VCVTPH2PS    (R9)(DI*1), Y0
+	VFMADD213PS  Y0, Y3, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y0
+	VORPS        Y0, Y5, Y5
+	VMAXPS       Y4, Y6, Y4
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
-	VORPS        Y5, Y4, Y4
-	VMOVUPS      Y4, 32(R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, 32(R10)
 	VZEROUPPER
 	RET
 
@@ -7580,44 +7922,105 @@ TEXT ·residualFinishF16x3AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS 64(R9), Y6
 	VMOVUPS 64(R10), Y7
 	VXORPS  Y8, Y8, Y8
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y11
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y9
 	VCVTPH2PS    (R9), Y10
 	VFMADD213PS  Y10, Y0, Y9
-	VMULPS       Y11, Y9, Y9
+	VBROADCASTSS (R8), Y10
+	VMULPS       Y10, Y9, Y9
+	VCVTDQ2PS    96(AX), Y10
+	VCVTPH2PS    (R11), Y11
+	VFMADD213PS  Y11, Y0, Y10
+	VBROADCASTSS 4(R8), Y11
+	VMULPS       Y11, Y10, Y10
+	VCMPPS       $0x03, Y10, Y9, Y11
+	VORPS        Y11, Y2, Y2
+	VMAXPS       Y10, Y9, Y9
 	VMAXPS       Y1, Y9, Y1
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VORPS        Y9, Y2, Y2
 	VCVTDQ2PS    32(AX), Y9
 	VCVTPH2PS    16(R9), Y10
 	VFMADD213PS  Y10, Y3, Y9
-	VMULPS       Y11, Y9, Y9
+	VBROADCASTSS (R8), Y10
+	VMULPS       Y10, Y9, Y9
+	VCVTDQ2PS    128(AX), Y10
+	VCVTPH2PS    16(R11), Y11
+	VFMADD213PS  Y11, Y3, Y10
+	VBROADCASTSS 4(R8), Y11
+	VMULPS       Y11, Y10, Y10
+	VCMPPS       $0x03, Y10, Y9, Y11
+	VORPS        Y11, Y5, Y5
+	VMAXPS       Y10, Y9, Y9
 	VMAXPS       Y4, Y9, Y4
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VORPS        Y9, Y5, Y5
 	VCVTDQ2PS    64(AX), Y9
 	VCVTPH2PS    (R9)(DI*1), Y10
 	VFMADD213PS  Y10, Y6, Y9
-	VMULPS       Y11, Y9, Y9
+	VBROADCASTSS (R8), Y10
+	VMULPS       Y10, Y9, Y9
+	VCVTDQ2PS    160(AX), Y10
+	VCVTPH2PS    (R11)(DI*1), Y11
+	VFMADD213PS  Y11, Y6, Y10
+	VBROADCASTSS 4(R8), Y11
+	VMULPS       Y11, Y10, Y10
+	VCMPPS       $0x03, Y10, Y9, Y11
+	VORPS        Y11, Y8, Y8
+	VMAXPS       Y10, Y9, Y9
 	VMAXPS       Y7, Y9, Y7
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VORPS        Y9, Y8, Y8
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y9
+	VCVTPH2PS    (R9), Y10
+	VFMADD213PS  Y10, Y0, Y9
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y9, Y9
+	VCMPPS       $0x03, Y9, Y9, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y9, Y1
+	VCVTDQ2PS    32(AX), Y9
+	VCVTPH2PS    16(R9), Y0
+	VFMADD213PS  Y0, Y3, Y9
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y9, Y9
+	VCMPPS       $0x03, Y9, Y9, Y0
+	VORPS        Y0, Y5, Y5
+	VMAXPS       Y4, Y9, Y4
+	VCVTDQ2PS    64(AX), Y9
+	VCVTPH2PS    (R9)(DI*1), Y0
+	VFMADD213PS  Y0, Y6, Y9
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y9, Y9
+	VCMPPS       $0x03, Y9, Y9, Y0
+	VORPS        Y0, Y8, Y8
+	VMAXPS       Y7, Y9, Y7
 	ADDQ         $0x00000060, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
-	VORPS        Y5, Y4, Y4
-	VMOVUPS      Y4, 32(R10)
-	VORPS        Y8, Y7, Y7
-	VMOVUPS      Y7, 64(R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, 32(R10)
+	VORPS   Y8, Y7, Y7
+	VMOVUPS Y7, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -7645,53 +8048,129 @@ TEXT ·residualFinishF16x4AVX2(SB), NOSPLIT, $0-72
 	VMOVUPS 96(R9), Y9
 	VMOVUPS 96(R10), Y10
 	VXORPS  Y11, Y11, Y11
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Y14
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Y12
 	VCVTPH2PS    (R9), Y13
 	VFMADD213PS  Y13, Y0, Y12
-	VMULPS       Y14, Y12, Y12
+	VBROADCASTSS (R8), Y13
+	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    128(AX), Y13
+	VCVTPH2PS    (R11), Y14
+	VFMADD213PS  Y14, Y0, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y2, Y2
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y1, Y12, Y1
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y2, Y2
 	VCVTDQ2PS    32(AX), Y12
 	VCVTPH2PS    16(R9), Y13
 	VFMADD213PS  Y13, Y3, Y12
-	VMULPS       Y14, Y12, Y12
+	VBROADCASTSS (R8), Y13
+	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    160(AX), Y13
+	VCVTPH2PS    16(R11), Y14
+	VFMADD213PS  Y14, Y3, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y5, Y5
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y4, Y12, Y4
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y5, Y5
 	VCVTDQ2PS    64(AX), Y12
 	VCVTPH2PS    32(R9), Y13
 	VFMADD213PS  Y13, Y6, Y12
-	VMULPS       Y14, Y12, Y12
+	VBROADCASTSS (R8), Y13
+	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    192(AX), Y13
+	VCVTPH2PS    32(R11), Y14
+	VFMADD213PS  Y14, Y6, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y8, Y8
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y7, Y12, Y7
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y8, Y8
 	VCVTDQ2PS    96(AX), Y12
 	VCVTPH2PS    (R9)(DI*1), Y13
 	VFMADD213PS  Y13, Y9, Y12
-	VMULPS       Y14, Y12, Y12
+	VBROADCASTSS (R8), Y13
+	VMULPS       Y13, Y12, Y12
+	VCVTDQ2PS    224(AX), Y13
+	VCVTPH2PS    (R11)(DI*1), Y14
+	VFMADD213PS  Y14, Y9, Y13
+	VBROADCASTSS 4(R8), Y14
+	VMULPS       Y14, Y13, Y13
+	VCMPPS       $0x03, Y13, Y12, Y14
+	VORPS        Y14, Y11, Y11
+	VMAXPS       Y13, Y12, Y12
 	VMAXPS       Y10, Y12, Y10
-	VCMPPS       $0x03, Y12, Y12, Y12
-	VORPS        Y12, Y11, Y11
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Y12
+	VCVTPH2PS    (R9), Y13
+	VFMADD213PS  Y13, Y0, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y2, Y2
+	VMAXPS       Y1, Y12, Y1
+	VCVTDQ2PS    32(AX), Y12
+	VCVTPH2PS    16(R9), Y0
+	VFMADD213PS  Y0, Y3, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y5, Y5
+	VMAXPS       Y4, Y12, Y4
+	VCVTDQ2PS    64(AX), Y12
+	VCVTPH2PS    32(R9), Y0
+	VFMADD213PS  Y0, Y6, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y8, Y8
+	VMAXPS       Y7, Y12, Y7
+	VCVTDQ2PS    96(AX), Y12
+	VCVTPH2PS    (R9)(DI*1), Y0
+	VFMADD213PS  Y0, Y9, Y12
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y12, Y12
+	VCMPPS       $0x03, Y12, Y12, Y0
+	VORPS        Y0, Y11, Y11
+	VMAXPS       Y10, Y12, Y10
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VORPS        Y2, Y1, Y1
-	VMOVUPS      Y1, (R10)
-	VORPS        Y5, Y4, Y4
-	VMOVUPS      Y4, 32(R10)
-	VORPS        Y8, Y7, Y7
-	VMOVUPS      Y7, 64(R10)
-	VORPS        Y11, Y10, Y10
-	VMOVUPS      Y10, 96(R10)
+
+done:
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (R10)
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, 32(R10)
+	VORPS   Y8, Y7, Y7
+	VMOVUPS Y7, 64(R10)
+	VORPS   Y11, Y10, Y10
+	VMOVUPS Y10, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -7710,27 +8189,58 @@ TEXT ·residualFinishF16x1AVX512(SB), NOSPLIT, $0-72
 	VMOVUPS (R9), Z0
 	VMOVUPS (R10), Z1
 	KXORW   K1, K1, K1
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Z4
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Z2
 	VCVTPH2PS    (R9)(DI*1), Z3
 	VFMADD213PS  Z3, Z0, Z2
-	VMULPS       Z4, Z2, Z2
+	VBROADCASTSS (R8), Z3
+	VMULPS       Z3, Z2, Z2
+	VCVTDQ2PS    64(AX), Z3
+	VCVTPH2PS    (R11)(DI*1), Z4
+	VFMADD213PS  Z4, Z0, Z3
+	VBROADCASTSS 4(R8), Z4
+	VMULPS       Z4, Z3, Z3
+	VCMPPS       $0x03, Z3, Z2, K2
+	KORW         K2, K1, K1
+	VMAXPS       Z3, Z2, Z2
 	VMAXPS       Z1, Z2, Z1
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Z2
+	VCVTPH2PS    (R9)(DI*1), Z3
+	VFMADD213PS  Z3, Z0, Z2
+	VBROADCASTSS (R8), Z0
+	VMULPS       Z0, Z2, Z2
 	VCMPPS       $0x03, Z2, Z2, K2
 	KORW         K2, K1, K1
+	VMAXPS       Z1, Z2, Z1
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VPTERNLOGD   $0xff, Z2, Z2, Z2
-	VBLENDMPS    Z2, Z1, K1, Z1
-	VMOVUPS      Z1, (R10)
+
+done:
+	VPTERNLOGD $0xff, Z2, Z2, Z2
+	VBLENDMPS  Z2, Z1, K1, Z1
+	VMOVUPS    Z1, (R10)
 	VZEROUPPER
 	RET
 
@@ -7752,35 +8262,81 @@ TEXT ·residualFinishF16x2AVX512(SB), NOSPLIT, $0-72
 	VMOVUPS 64(R9), Z2
 	VMOVUPS 64(R10), Z3
 	KXORW   K2, K2, K2
+	SUBQ    $0x00000002, CX
+	JLT     last
 
-token:
+two:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
-	VBROADCASTSS (R8), Z6
+	MOVL         4(DX), R11
+	IMULQ        SI, R11
+	ADDQ         BX, R11
 	VCVTDQ2PS    (AX), Z4
 	VCVTPH2PS    (R9), Z5
 	VFMADD213PS  Z5, Z0, Z4
-	VMULPS       Z6, Z4, Z4
-	VMAXPS       Z1, Z4, Z1
-	VCMPPS       $0x03, Z4, Z4, K3
+	VBROADCASTSS (R8), Z5
+	VMULPS       Z5, Z4, Z4
+	VCVTDQ2PS    128(AX), Z5
+	VCVTPH2PS    (R11), Z6
+	VFMADD213PS  Z6, Z0, Z5
+	VBROADCASTSS 4(R8), Z6
+	VMULPS       Z6, Z5, Z5
+	VCMPPS       $0x03, Z5, Z4, K3
 	KORW         K3, K1, K1
+	VMAXPS       Z5, Z4, Z4
+	VMAXPS       Z1, Z4, Z1
 	VCVTDQ2PS    64(AX), Z4
 	VCVTPH2PS    (R9)(DI*1), Z5
 	VFMADD213PS  Z5, Z2, Z4
-	VMULPS       Z6, Z4, Z4
+	VBROADCASTSS (R8), Z5
+	VMULPS       Z5, Z4, Z4
+	VCVTDQ2PS    192(AX), Z5
+	VCVTPH2PS    (R11)(DI*1), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS 4(R8), Z6
+	VMULPS       Z6, Z5, Z5
+	VCMPPS       $0x03, Z5, Z4, K3
+	KORW         K3, K2, K2
+	VMAXPS       Z5, Z4, Z4
 	VMAXPS       Z3, Z4, Z3
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, R8
+	SUBQ         $0x00000002, CX
+	JGE          two
+
+last:
+	ADDQ         $0x00000002, CX
+	JZ           done
+	MOVL         (DX), R9
+	IMULQ        SI, R9
+	ADDQ         BX, R9
+	VCVTDQ2PS    (AX), Z4
+	VCVTPH2PS    (R9), Z5
+	VFMADD213PS  Z5, Z0, Z4
+	VBROADCASTSS (R8), Z0
+	VMULPS       Z0, Z4, Z4
+	VCMPPS       $0x03, Z4, Z4, K3
+	KORW         K3, K1, K1
+	VMAXPS       Z1, Z4, Z1
+	VCVTDQ2PS    64(AX), Z4
+	VCVTPH2PS    (R9)(DI*1), Z0
+	VFMADD213PS  Z0, Z2, Z4
+	VBROADCASTSS (R8), Z0
+	VMULPS       Z0, Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K3
 	KORW         K3, K2, K2
+	VMAXPS       Z3, Z4, Z3
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000004, DX
 	ADDQ         $0x00000004, R8
-	DECQ         CX
-	JNZ          token
-	VPTERNLOGD   $0xff, Z4, Z4, Z4
-	VBLENDMPS    Z4, Z1, K1, Z1
-	VMOVUPS      Z1, (R10)
-	VBLENDMPS    Z4, Z3, K2, Z3
-	VMOVUPS      Z3, 64(R10)
+
+done:
+	VPTERNLOGD $0xff, Z4, Z4, Z4
+	VBLENDMPS  Z4, Z1, K1, Z1
+	VMOVUPS    Z1, (R10)
+	VBLENDMPS  Z4, Z3, K2, Z3
+	VMOVUPS    Z3, 64(R10)
 	VZEROUPPER
 	RET

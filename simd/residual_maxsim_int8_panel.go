@@ -38,6 +38,10 @@ const (
 	// int8Narrow is the lanes of the widest vector for which scores of fewer query tokens are
 	// spread.
 	int8Narrow = 16
+	// int8Chunk is the tokens decoded before they are multiplied, and int8Lanes the lanes of the
+	// widest panel: their products fill some 12 KiB.
+	int8Chunk = 96
+	int8Lanes = 32
 	// int8Padding is how many components a row may be padded with: 8 bytes of 1 bit.
 	int8Padding = 64
 )
@@ -74,10 +78,10 @@ func int8SharedOf(c *backend.Call) int8Shared {
 type int8Local struct{ packed, dots, inv, best, bytes int64 }
 
 func int8LocalOf(c *backend.Call) int8Local {
-	l := int8Local{packed: residualChunk * align64((c.Axes[2]+int8Padding)*2)}
-	l.dots = l.packed + residualChunk*align64(c.Axes[5]+8)
-	l.inv = l.dots + residualChunk*residualLanes*4
-	l.best = l.inv + align64(residualChunk*4)
+	l := int8Local{packed: int8Chunk * align64((c.Axes[2]+int8Padding)*2)}
+	l.dots = l.packed + int8Chunk*align64(c.Axes[5]+8)
+	l.inv = l.dots + int8Chunk*int8Lanes*4
+	l.best = l.inv + align64(int8Chunk*4)
 	l.bytes = l.best + align64((c.Axes[1]+residualLanes)*4)
 	return l
 }
@@ -177,6 +181,10 @@ func (p *int8Panel) at(q, lane int64) (first, lanes, last int64) {
 
 // start packs the query's panels, and spreads scores where a row is less than a vector.
 func (p *int8Panel) start() {
+	order := Words[int32](p.rows)[:p.places] // decoded rows come later
+	for place := range order {
+		order[place] = int32(p.component(int64(place)))
+	}
 	for q := range p.nq {
 		for lane := int64(0); lane < p.lanes(q); {
 			first, lanes, last := p.at(q, lane)
@@ -185,7 +193,7 @@ func (p *int8Panel) start() {
 				if before := lanes - p.unit.width; j >= before {
 					token += last - before
 				}
-				p.pack(token, first, lanes, j)
+				p.pack(order, token, first, lanes, j)
 			}
 			lane += lanes
 		}
@@ -203,28 +211,32 @@ func (p *int8Panel) start() {
 	}
 }
 
-// pack makes a token lane j of a panel; one outside the axis is zeros.
-func (p *int8Panel) pack(token, first, lanes, j int64) {
-	panel, group := p.panel[first*p.places/p.unit.group:], p.unit.group
-	inside := token >= 0 && token < p.tq
-	p.laneUnit[first+j] = 0
-	var query []int8
-	if inside {
-		p.laneUnit[first+j] = p.residualInt8.unit[token]
-		query = p.query[token*p.d:][:p.d]
+// pack makes a token lane j of a panel, its components in order; one outside the axis is
+// zeros.
+func (p *int8Panel) pack(order []int32, token, first, lanes, j int64) {
+	group := int(p.unit.group)
+	panel := p.panel[first*p.places/p.unit.group+j:]
+	p.laneUnit[first+j], p.bias[first+j] = 0, 0
+	if token < 0 || token >= p.tq {
+		for step := range len(order) / group {
+			panel[int64(step)*lanes] = 0
+		}
+		return
 	}
+	p.laneUnit[first+j] = p.residualInt8.unit[token]
+	query := p.query[token*p.d:][:p.d]
 	var sum int32
 	width := 32 / group
 	mask := uint32(1)<<width - 1
-	for step := range p.places / group {
+	for step := range len(order) / group {
 		var word uint32
-		for i := range group {
-			if c := p.component(step*group + i); c >= 0 && c < p.d && inside {
+		for i, c := range order[step*group:][:group] {
+			if uint(c) < uint(len(query)) {
 				word |= uint32(query[c]) & mask << (i * width)
 				sum += int32(query[c])
 			}
 		}
-		panel[step*lanes+j] = word
+		panel[int64(step)*lanes] = word
 	}
 	p.bias[first+j] = int32(p.low) * sum
 }
@@ -237,7 +249,7 @@ func (p *int8Panel) document(t *Task, q, u, hi int64) float32 {
 	}
 	for u < hi {
 		var from int64
-		if from, u = p.next(t, u, hi, residualChunk); from == u || all == 0 {
+		if from, u = p.next(t, u, hi, int8Chunk); from == u || all == 0 {
 			continue
 		}
 		n, pitch := u-from, p.decode(from, u)

@@ -320,40 +320,69 @@ func residualFinish(c *build.Context, nv, width int, f16 bool) {
 			c.VXORPS(nan[j], nan[j], nan[j])
 		}
 	}
-	row, x, s, by := c.GP64(), vector(), vector(), vector()
-	c.Label("token")
-	c.MOVL(Mem{Base: codes}, row.As32())
-	c.IMULQ(stride, row)
-	c.ADDQ(scores, row)
-	c.VBROADCASTSS(Mem{Base: inv}, by)
-	for j := range u {
-		at := Mem{Base: row, Disp: j * width / 4 * size}
+	var row [2]reg.GPVirtual
+	row[0], row[1] = c.GP64(), c.GP64()
+	x, y := vector(), vector()
+	// value emits that of token i for vector j; two tokens share what watches for NaN.
+	value := func(i, j int, to reg.VecVirtual) {
+		at := Mem{Base: row[i], Disp: j * width / 4 * size}
 		if j > 0 && j == nv-1 || nv == 1 {
-			at = Mem{Base: row, Index: last, Scale: 1}
+			at = Mem{Base: row[i], Index: last, Scale: 1}
 		}
-		c.VCVTDQ2PS(Mem{Base: dots, Disp: j * width}, x)
+		c.VCVTDQ2PS(Mem{Base: dots, Disp: (i*nv + j) * width}, to)
 		if f16 {
+			s := vector()
 			c.VCVTPH2PS(at, s)
-			c.VFMADD213PS(s, u[j], x)
+			c.VFMADD213PS(s, u[j], to)
 		} else {
-			c.VFMADD213PS(at, u[j], x)
+			c.VFMADD213PS(at, u[j], to)
 		}
-		c.VMULPS(by, x, x)
-		c.VMAXPS(m[j], x, m[j]) // the running maximum where either is NaN
-		if width == 64 {
-			k := c.K()
-			c.VCMPPS(U8(unordered), x, x, k)
-			c.KORW(k, mask[j], mask[j])
-		} else {
-			c.VCMPPS(U8(unordered), x, x, x)
-			c.VORPS(x, nan[j], nan[j])
-		}
+		by := vector()
+		c.VBROADCASTSS(Mem{Base: inv, Disp: 4 * i}, by)
+		c.VMULPS(by, to, to)
 	}
-	c.ADDQ(U32(nv*width), dots)
-	c.ADDQ(U32(4), codes)
-	c.ADDQ(U32(4), inv)
-	c.DECQ(n)
-	c.JNZ(LabelRef("token"))
+	tokens := func(n2 int) {
+		for i := 0; i < n2; i++ {
+			c.MOVL(Mem{Base: codes, Disp: 4 * i}, row[i].As32())
+			c.IMULQ(stride, row[i])
+			c.ADDQ(scores, row[i])
+		}
+		for j := range u {
+			value(0, j, x)
+			other := x
+			if n2 == 2 {
+				value(1, j, y)
+				other = y
+			}
+			if width == 64 {
+				k := c.K()
+				c.VCMPPS(U8(unordered), other, x, k)
+				c.KORW(k, mask[j], mask[j])
+			} else {
+				k := vector()
+				c.VCMPPS(U8(unordered), other, x, k)
+				c.VORPS(k, nan[j], nan[j])
+			}
+			if n2 == 2 {
+				c.VMAXPS(y, x, x)
+			}
+			c.VMAXPS(m[j], x, m[j]) // the running maximum where either is NaN
+		}
+		c.ADDQ(U32(n2*nv*width), dots)
+		c.ADDQ(U32(4*n2), codes)
+		c.ADDQ(U32(4*n2), inv)
+	}
+	c.SUBQ(U32(2), n)
+	c.JLT(LabelRef("last"))
+	c.Label("two")
+	tokens(2)
+	c.SUBQ(U32(2), n)
+	c.JGE(LabelRef("two"))
+	c.Label("last")
+	c.ADDQ(U32(2), n)
+	c.JZ(LabelRef("done"))
+	tokens(1)
+	c.Label("done")
 	if width == 64 {
 		c.VPTERNLOGD(U8(0xff), x, x, x)
 	}
