@@ -163,7 +163,7 @@ const boundChunk = 4096
 // score. Where many are left after the first ones, they are screened.
 func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 	r := &s.run
-	r.ctx, r.c, r.group, r.p, r.timed, r.screen = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone
+	r.ctx, r.c, r.group, r.p, r.timed, r.screen, r.norms = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone, s.norms
 	tq, n := int64(len(c.tokens(i))/s.ix.dim), int64(len(s.sel.docs))
 	r.sh = shape{nq: 1, tq: tq, longest: tq, cand: n, list: min(n, boundChunk), last: min(n, boundChunk)}
 	if n > screenLeftFrom {
@@ -201,7 +201,7 @@ func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 	if err != nil {
 		return err
 	}
-	length := float64(s.ix.liveTokens) / float64(max(s.ix.Searchable(), 1))
+	length := s.ix.meanLength()
 	st.Method, st.Reason, st.Exhaustive = MethodBounds, c.plans[i].reason, true
 	st.Exact += visited
 	st.Approximated, st.Candidates, st.Pruned = int(n), int(n), int(n)-st.Exact

@@ -155,7 +155,7 @@ func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
 		p.reason = fmt.Sprintf("preset compat-plaid: its rules for k %d", k)
 	default:
 		p.probe, p.first, p.exact, p.widen = or(o.Probe, autoProbe), o.Candidates, or(o.Exact, max(128, 8*k)), true
-		ix.chooseMethod(&p, tq, sel, o)
+		ix.chooseMethod(&p, tq, k, sel, o)
 		ix.chooseRounds(&p, tq)
 	}
 	if p.probe > ix.k {
@@ -213,8 +213,8 @@ const scanBias = 4
 
 // chooseMethod compares the work of a scan with that of probing, in float32 multiply-adds.
 // It knows nothing of the device, so that the answer is the same on every one.
-func (ix *Index) chooseMethod(p *plan, tq int, sel *selection, o *SearchOptions) {
-	scan, probe := ix.scanWork(tq, sel), ix.probeWork(p, tq)
+func (ix *Index) chooseMethod(p *plan, tq, k int, sel *selection, o *SearchOptions) {
+	scan, probe := ix.scanWork(tq, k, sel), ix.probeWork(p, tq)
 	switch {
 	case o.Method == MethodProbe:
 		p.reason = "probe was asked for"
@@ -238,12 +238,23 @@ const (
 	costLookup = 0.5  // of a centroid score that is looked up
 )
 
+// meanLength is the tokens of a document that can be returned.
+func (ix *Index) meanLength() float64 {
+	return float64(ix.liveTokens) / float64(max(ix.Searchable(), 1))
+}
+
 func (ix *Index) centroidWork(tq int) float64 {
 	return float64(ix.k) * float64(tq) * float64(ix.dim)
 }
 
-func (ix *Index) scanWork(tq int, sel *selection) float64 {
-	return ix.centroidWork(tq) + float64(sel.tokens)*float64(ix.dim)*(costInt8*float64(tq)+costDecode)
+// scanWork is that of all allowed documents: screened, for which centroids are scored, where
+// there are many.
+func (ix *Index) scanWork(tq, k int, sel *selection) float64 {
+	components := float64(sel.tokens) * float64(ix.dim)
+	if screenFewer*firstLast(k) >= int64(len(sel.docs)) {
+		return components * (float64(tq) + costDecode)
+	}
+	return ix.centroidWork(tq) + components*(costInt8*float64(tq)+costDecode)
 }
 
 // expect is how many documents probing will reach, if lists were drawn at random, and the
@@ -256,7 +267,7 @@ func (ix *Index) expect(p *plan, tq int) (candidates, entries float64) {
 
 func (ix *Index) probeWork(p *plan, tq int) float64 {
 	candidates, entries := ix.expect(p, tq)
-	length := float64(ix.liveTokens) / float64(max(ix.Searchable(), 1))
+	length := ix.meanLength()
 	exact := math.Min(float64(p.exact), candidates) * length
 	return ix.centroidWork(tq) + entries*costEntry + candidates*length*(costCode+costLookup*float64(tq)) +
 		exact*float64(ix.dim)*(costInt8*float64(tq)+costDecode)

@@ -14,6 +14,7 @@ import (
 	"github.com/likbench/likbench/internal/golden"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/format"
+	"github.com/likbench/likbench/simd"
 )
 
 // The presets once more, straight from their descriptions: no kernels, no bitmaps, every
@@ -204,7 +205,8 @@ func compareSearches(t *testing.T, c *golden.Case, next bool) {
 	src, err := format.Open(filepath.Join(golden.Root(t), c.Area, c.Name+".index"))
 	require.NoError(t, err)
 	ix := load(t, host.Backend{}, src, plaid.LoadOptions{})
-	s, o := searcher(t, ix), newOracle(t, src, ix.TokenNorm())
+	all := []*plaid.Searcher{searcher(t, ix), searcher(t, load(t, simd.New(), src, plaid.LoadOptions{}))}
+	o := newOracle(t, src, ix.TokenNorm())
 	require.NoError(t, src.Close(), "an index that is loaded needs its source no longer")
 	var params map[string]searched
 	c.Decode(t, "search", &params)
@@ -233,8 +235,11 @@ func compareSearches(t *testing.T, c *golden.Case, next bool) {
 					opts, k = plaid.SearchOptions{Method: plaid.MethodScan}, ix.Len()
 				}
 			}
-			hits, _, err := s.Search(context.Background(), q, k, opts)
+			hits, _, err := all[0].Search(context.Background(), q, k, opts)
 			require.NoError(t, err)
+			again, _, err := all[1].Search(context.Background(), q, k, opts)
+			require.NoError(t, err)
+			require.Equal(t, hits, again)
 			g := goldenRow{name: name, ids: ids[i*width : (i+1)*width], scores: scores[i*width : (i+1)*width], full: p.Full,
 				tolerance: measured.Diff[name] * 1.01 * float64(len(q)/o.dim), decoded: decoded[i*ix.Len() : (i+1)*ix.Len()]}
 			g.compare(t, o, q, hits, p.Cut > 0)

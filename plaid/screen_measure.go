@@ -63,7 +63,7 @@ func (ix *Index) timeScreen(screen Screen, tokens int64) (best time.Duration, er
 	n := min(screenQuery, ix.k)
 	c := &call{queries: Tokens{Vectors: ix.centroids[:n*ix.dim], Offsets: []int64{0, int64(n)}, Dim: ix.dim}, k: 1, o: &SearchOptions{}}
 	r := &s.run
-	r.ctx, r.c, r.group, r.p = context.Background(), c, []int{0}, plan{method: MethodScan}
+	r.ctx, r.c, r.group, r.p, r.norms = context.Background(), c, []int{0}, plan{method: MethodScan}, []float64{maxNorm(c.tokens(0), ix.dim)}
 	if err := s.start(1); err != nil {
 		return 0, err
 	}

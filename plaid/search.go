@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/likbench/likbench/backend"
@@ -40,6 +42,8 @@ type Searcher struct {
 	plans  map[planKey]plan
 	in     []int64 // host side of the block that goes up, and of the one that comes down
 	out    []int64
+	norms  []float64 // of the longest token of each query of the call
+	stamps []int32   // of cells: when each was last counted
 	floats []float32
 	ints   []int32
 	picked canon.Selector[canon.Fixed, int64]
@@ -189,16 +193,35 @@ func (s *Searcher) check(q Tokens, k int, o *SearchOptions) error {
 	if q.Dim != s.ix.dim {
 		return fmt.Errorf("plaid: queries have %d components, documents %d: %w", q.Dim, s.ix.dim, backend.ErrArgument)
 	}
+	s.norms = s.norms[:0]
 	for i := range q.Len() {
-		for t := q.Offsets[i]; t < q.Offsets[i+1]; t++ {
-			for j, x := range q.Vectors[t*int64(q.Dim) : (t+1)*int64(q.Dim)] {
-				if x-x != 0 {
-					return &QueryError{Query: i, Token: int(t - q.Offsets[i]), Component: j, Value: x}
-				}
-			}
+		v := q.Vectors[q.Offsets[i]*int64(q.Dim) : q.Offsets[i+1]*int64(q.Dim)]
+		norm := maxNorm(v, q.Dim)
+		if norm-norm != 0 { // squares of float32 stay finite: a component is not
+			at := slices.IndexFunc(v, func(x float32) bool { return x-x != 0 })
+			return &QueryError{Query: i, Token: at / q.Dim, Component: at % q.Dim, Value: v[at]}
 		}
+		s.norms = append(s.norms, norm)
 	}
 	return nil
+}
+
+// maxNorm is canon.MaxNorm, four rows at a time: a sum in order is one chain of additions,
+// and a core keeps several going.
+func maxNorm(x []float32, dim int) float64 {
+	largest := 0.0
+	for ; len(x) >= 4*dim; x = x[4*dim:] {
+		a, b, c, d := x[:dim], x[dim:2*dim], x[2*dim:3*dim], x[3*dim:4*dim]
+		var sa, sb, sc, sd float64
+		for i := range dim {
+			sa += float64(a[i]) * float64(a[i])
+			sb += float64(b[i]) * float64(b[i])
+			sc += float64(c[i]) * float64(c[i])
+			sd += float64(d[i]) * float64(d[i])
+		}
+		largest = max(largest, sa, sb, sc, sd)
+	}
+	return max(math.Sqrt(largest), canon.MaxNorm(x, dim))
 }
 
 // trivial answers a query without tokens, and one that nothing may answer.

@@ -235,13 +235,13 @@ func (s *Searcher) describe(e int, st *Stats, times []StageTime) {
 	st.Exact, st.Screened, st.Approximated, st.Cells, st.Candidates = int(r.sh.last), 0, 0, 0, len(s.sel.docs)
 	off := part[int64](s.in, 0, &v.queryOff.View)
 	tq, d, row := off[e+1]-off[e], int64(s.ix.dim), int64(s.ix.dim*s.ix.bits/8)
-	length := float64(s.ix.liveTokens) / float64(max(s.ix.Searchable(), 1))
+	length := s.ix.meanLength()
 	list := len(s.sel.docs)
 	if r.p.method == MethodProbe {
 		st.Probe = r.p.probe
 		st.Candidates = int(part[int64](s.out, v.download, &v.count)[e])
 		st.Approximated = st.Candidates
-		st.Cells = distinct(part[int32](s.out, v.download, &v.cell)[off[e]*r.sh.probe : off[e+1]*r.sh.probe])
+		st.Cells = s.distinct(part[int32](s.out, v.download, &v.cell)[off[e]*r.sh.probe : off[e+1]*r.sh.probe])
 		list = min(st.Candidates, int(r.sh.keep))
 		st.Bytes = int64(float64(st.Candidates)*length)*4 + int64(float64(st.Cells)*s.ix.cells.sizable)*4
 	}
@@ -258,12 +258,21 @@ func (s *Searcher) describe(e int, st *Stats, times []StageTime) {
 	}
 }
 
-// distinct counts the cells of a query; it sorts them.
-func distinct(cells []int32) int {
-	slices.Sort(cells)
-	n := len(slices.Compact(cells))
-	if n > 0 && cells[0] < 0 {
-		n--
+// distinct counts the cells of a query.
+func (s *Searcher) distinct(cells []int32) (n int) {
+	if s.stamps == nil {
+		s.stamps = make([]int32, s.ix.k+1)
+	}
+	now := &s.stamps[s.ix.k] // the last count's number, beside those of the cells
+	if *now++; *now < 0 {
+		clear(s.stamps)
+		*now = 1
+	}
+	for _, c := range cells {
+		if c >= 0 && s.stamps[c] != *now {
+			s.stamps[c] = *now
+			n++
+		}
 	}
 	return n
 }

@@ -20,6 +20,7 @@ type sequence struct {
 	p      plan
 	sh     shape
 	screen Screen
+	norms  []float64 // of the call's queries
 	scales []canon.Scale
 	slack  []float64 // by how much a screened score may be wrong, per query
 	timed  bool
@@ -43,8 +44,8 @@ func cancelled(err error) error { return fmt.Errorf("plaid: search: %w", err) }
 // where a screen turns out to have kept too few documents, it runs again and keeps more.
 func (s *Searcher) sequence(ctx context.Context, c *call, group []int) error {
 	r := &s.run
-	r.ctx, r.c, r.group, r.p, r.timed = ctx, c, group, c.plans[group[0]], c.o.Timings
-	for last := int64(2*c.k + 16); ; last *= 4 {
+	r.ctx, r.c, r.group, r.p, r.timed, r.norms = ctx, c, group, c.plans[group[0]], c.o.Timings, s.norms
+	for last := firstLast(c.k); ; last *= 4 {
 		if err := s.start(last); err != nil {
 			return err
 		}
@@ -79,9 +80,9 @@ func (s *Searcher) start(last int64) error {
 	default:
 		sh.list = int64(len(s.sel.docs))
 	}
-	// A screen is two launches more: it pays where it spares most exact scores.
+	// A screen is three launches more: it pays where it spares most exact scores, or many.
 	r.screen, sh.last = ScreenNone, sh.list
-	if 4*last < sh.list {
+	if screenFewer*last < sh.list || 2*last < sh.list && s.exactWork(sh) > largeWork {
 		if err := s.needScreen(); err != nil {
 			return err
 		}
@@ -94,6 +95,23 @@ func (s *Searcher) start(last int64) error {
 		return err
 	}
 	return s.uploadQueries()
+}
+
+// firstLast is how many documents a screen leaves at first: enough to tell the first k apart
+// from the rest on every collection that was measured.
+func firstLast(k int) int64 { return int64(2*k + 16) }
+
+// screenFewer is how many times fewer documents a screen has to leave, to be worth it for
+// few of them.
+const screenFewer = 4
+
+// largeWork is the multiply-adds of exact scores that take longer than some launches on any
+// device.
+const largeWork = 1 << 28
+
+// exactWork is the multiply-adds of scoring the whole list exactly.
+func (s *Searcher) exactWork(sh shape) float64 {
+	return float64(sh.tq) * float64(sh.list) * s.ix.meanLength() * float64(s.ix.dim)
 }
 
 // needScreen settles the screen at the first call that can use one, and makes room for it.
@@ -173,7 +191,7 @@ func (s *Searcher) uploadQueries() error {
 	off[0] = 0
 	for e, i := range r.group {
 		q := r.c.tokens(i)
-		n, norm := int64(len(q))/d, canon.MaxNorm(q, s.ix.dim)
+		n, norm := int64(len(q))/d, r.norms[i]
 		a, err := scale(n, norm, s.ix.dim, s.ix.centroidNorm)
 		x, err2 := scale(n, norm, s.ix.dim, s.ix.tokenNorm)
 		if err := errors.Join(err, err2); err != nil {
