@@ -13,6 +13,7 @@ import (
 
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/plaid/build"
+	"github.com/likbench/likbench/plaid/codec"
 	"github.com/likbench/likbench/plaid/format"
 	"github.com/likbench/likbench/plaid/store"
 )
@@ -74,7 +75,7 @@ func backendFlag(c *cobra.Command) *string {
 
 // wrapped makes errors of arguments that the user gave errors of usage.
 func wrapped(err error) error {
-	if err != nil && (errors.Is(err, build.ErrOptions) || errors.Is(err, format.ErrRange) || errors.Is(err, store.ErrRange)) {
+	if err != nil && (errors.Is(err, build.ErrOptions) || errors.Is(err, codec.ErrBits) || errors.Is(err, format.ErrRange) || errors.Is(err, store.ErrRange)) {
 		return &usageError{err}
 	}
 	return err

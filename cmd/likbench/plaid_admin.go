@@ -184,7 +184,7 @@ func convertCommand() *cobra.Command {
 Documents that are deleted are left out, and the others move up.`,
 		Args: dirs("SRC", "DST"),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "fastplaid14, fastplaid17, nextplaid, colbert, or likbench")
+	cmd.Flags().StringVar(&to, "to", "", "fastplaid14, fastplaid17, nextplaid, colbertv2, or likbench")
 	cmd.Flags().IntVar(&o.ChunkDocuments, "chunk", 0, "documents of a chunk; default the layout's")
 	cmd.Flags().BoolVar(&o.Tch, "tch", false, "spell .npy headers as fast-plaid's Rust side does")
 	cmd.RunE = func(c *cobra.Command, args []string) (err error) {
@@ -198,7 +198,7 @@ Documents that are deleted are left out, and the others move up.`,
 		}
 		flavour, err := format.ParseFlavour(to)
 		if err != nil {
-			return usage("--to %q: want fastplaid14, fastplaid17, nextplaid, colbert or likbench", to)
+			return usage("--to %q: want fastplaid14, fastplaid17, nextplaid, colbertv2 or likbench", to)
 		}
 		if src, err = live(src); err != nil {
 			return err
