@@ -12,7 +12,7 @@ const topKClass = "exact"
 
 const (
 	topKCapacity   = 4096  // pairs that a block sorts: the largest k of the selecting variant
-	topKWhole      = 16384 // longest row that one block selects from
+	topKWhole      = 32768 // longest row that one block selects from
 	topKSegment    = 8192  // shortest segment of a longer one
 	topKSegments   = 256   // most segments of a row
 	topKThreads    = 1024
@@ -34,7 +34,7 @@ func topKSegmentsOf(n, k int64) int64 {
 var (
 	_ = Bind(kernels.TopK, backend.Binding{
 		Kernel: "topk", Variant: "select", Requires: []string{"sm_80"}, Class: topKClass, Tile: map[string]int64{"n": topKCapacity},
-		Accept: topKAccept, Note: "histograms over the leading bits that differ, then a sort of what is left in shared memory; k up to 4096",
+		Accept: topKAccept, Note: "histograms over the leading bits that differ, then a sort of the k found, mostly within warps; k up to 4096",
 	}, Launcher[kernels.TopKArgs]{
 		Source: "topk", Workspace: topKSelectWorkspace,
 		Stages: []Stage[kernels.TopKArgs]{
