@@ -201,13 +201,13 @@ func half(yes bool) int {
 // pack makes lanes of up to 8 tokens from token on, before to; the last repeats.
 func (m *residual) pack(token, to int64, panel *float32, lanes int) {
 	n := min(packRows, to-token)
-	src, stride := unsafe.Add(m.query, token*m.d*4), m.d*4
-	if m.half {
-		stride = m.pitch * 4
+	src, stride := unsafe.Pointer(&m.rows[0]), m.pitch*4
+	if !m.half {
+		src, stride = unsafe.Add(m.query, token*m.d*4), m.d*4
+	} else {
 		for i := range n {
 			num.DecodeF16(m.rows[i*m.pitch:][:m.d], unsafe.Slice((*uint16)(unsafe.Add(m.query, (token+i)*m.d*2)), m.d))
 		}
-		src = unsafe.Pointer(&m.rows[0])
 	}
 	m.unit.pack((*float32)(src), int(stride), int(n), int(m.d), panel, lanes)
 }
