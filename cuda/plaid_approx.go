@@ -40,7 +40,7 @@ var (
 		Kernel: "plaid_approx", Variant: "warp", Requires: []string{"sm_80"}, Class: plaidClass,
 		Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document, a lane for a query token; live bits in shared memory",
 	}, Launcher[kernels.PlaidApproxArgs]{
-		Source: "plaid_approx",
+		Source: "plaid_approx", Spills: "what a batch of places keeps, outside the loop over codes",
 		Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 3), approxStage("q128", 2)},
 	})
 )
@@ -63,14 +63,14 @@ func candidatesTiles(a *kernels.PlaidCandidatesArgs, c *backend.Call, g *Geometr
 func approxAccept(c *backend.Call) error {
 	a := c.Args.(*kernels.PlaidApproxArgs)
 	refuse := func(what string, n int64) error {
-		return &backend.UnsupportedError{Backend: name, Kernel: "plaid_approx", Variant: "warp", Reason: fmt.Sprintf("%s %d, at most %d", what, n, maxRagged)}
+		return &backend.UnsupportedError{Backend: name, Kernel: "plaid_approx", Variant: "warp", Reason: fmt.Sprintf("%s %d, below %d", what, n, maxRagged)}
 	}
 	switch stride := a.CentroidScore.RowStride(); {
-	case stride > maxRagged:
+	case stride >= maxRagged: // its bytes are counted in 32 bits
 		return refuse("stride", stride)
-	case a.DocOff.Max > maxRagged:
+	case a.DocOff.Max >= maxRagged:
 		return refuse("document tokens", a.DocOff.Max)
-	case a.QueryOff.Max > maxRagged:
+	case a.QueryOff.Max >= maxRagged:
 		return refuse("query tokens", a.QueryOff.Max)
 	}
 	return nil

@@ -25,7 +25,7 @@ var (
 		Tile: map[string]int64{"tq": 32, "td": 64, "d": 32}, Accept: residualTiled.accept,
 		Note: "register tiles, tokens decoded once for 32 query tokens; d a multiple of 4 up to 384",
 	}, Launcher[kernels.ResidualMaxSimArgs]{
-		Source: "residual_maxsim_tiled",
+		Source: "residual_maxsim_tiled", Spills: "a pointer, once a document",
 		Stages: []Stage[kernels.ResidualMaxSimArgs]{{Shared: residualMost, Geometry: func(_ *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
 			nq, places := c.Axes[2], c.Axes[8]
 			g.Plane(residualBlocks(places, nq, residualWaves*3*int64(g.Units)), nq, residualThreads)

@@ -5,7 +5,7 @@
 // i64 [nd+1]; Code i32 [td]; Candidate i32 [nq,c]; Count i64 [nq] or absent; Live i32 [nq,kw] or absent; Floor f32 [tq] or
 // absent; Shift i32 [nq]; Score f32 [nq,c].
 // Geometry: 256 threads, grid (any, min(nq, any)). A warp takes up to eight places at a time, one document after the other:
-// codes are read 128 at a time, the next ones while these are looked up; lanes are query tokens, 32 (stage q32) or 128 (q128)
+// codes are read 128 at a time, two pieces ahead of those that are looked up; lanes are query tokens, 32 (stage q32) or 128 (q128)
 // at a time, and read the rows of centroid scores together. Maxima of short queries wait in shared memory, 9,216 bytes, and are
 // added four lanes to a document. Live bits up to the dynamic shared memory are staged there, more are read from global
 // memory. Maxima are exact and sums integers. Requires sm_80.
@@ -26,22 +26,47 @@ constexpr int kThreads = 256, kWarps = kThreads / kLanes;
 constexpr int kPieces = 4; // codes of a lane at a time
 constexpr int kBatch = 8;  // most places of a warp at a time
 
+// liveBits is the dynamic shared memory.
+__device__ __forceinline__ unsigned char* liveBits() {
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  return dynamic;
+}
+
 struct Query {
   long long i; // number
   Span tokens;
-  const unsigned* live;   // its bits, null = all cells
-  const unsigned* staged; // the same in shared memory, or null
+  const unsigned* live; // its bits
   int shift;
 };
 
-// Codes is what a lane holds of up to 128 consecutive tokens of a document.
-struct Codes {
-  int of[kPieces];
+// Piece is what a lane holds of up to 128 consecutive tokens of a document.
+struct Piece {
+  int code[kPieces];
+  int left;  // tokens from here to the document's end; 0 ends the batch
+  int place; // of the batch
+};
 
-  // load takes the lane's codes from at on; left tokens of the document stand there.
-  __device__ __forceinline__ void load(const int* at, int left) {
+// Walk goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any.
+struct Walk {
+  const int* code; // the lane's of a document that starts at 0
+  long long lo;
+  int n;
+  unsigned full;
+  int place, left;
+  const int* at;
+
+  __device__ __forceinline__ void open() {
+    place = (__ffs(full) - 1) & 31;
+    left = __shfl_sync(kAllLanes, n, place), at = code + __shfl_sync(kAllLanes, lo, place);
+    if (!full) left = 0;
+  }
+
+  __device__ __forceinline__ void fetch(Piece& x) {
+    x.left = left, x.place = place;
 #pragma unroll
-    for (int p = 0; p < kPieces; p++) of[p] = (int)threadIdx.x % kLanes + p * kLanes < left ? at[p * kLanes] : -1;
+    for (int p = 0; p < kPieces; p++) x.code[p] = (int)threadIdx.x % kLanes + p * kLanes < left ? at[p * kLanes] : -1;
+    left -= kPieces * kLanes, at += kPieces * kLanes;
+    if (left <= 0) full &= full - 1, open();
   }
 };
 
@@ -50,38 +75,43 @@ struct Maxima {
   float of[kBatch][kLanes + 4];
 };
 
+// Where the bits of live cells are. The difference is compiled, not branched on.
+enum class Live { kAll, kShared, kGlobal };
+
 // Warp scores the places of one query for up to 32*N of its tokens at a time.
-template <int N> struct Warp {
+template <int N, Live L> struct Warp {
   static constexpr int kRows = N == 1 ? 4 : 2; // rows of scores in flight
   const plaid_approx_args& a;
   const Query& q;
   const Faults& faults;
   Maxima& maxima;     // of the warp
   int lane;
-  const float* scores; // of the lane's first query token in the first row; lanes without a token repeat the last
+  const float* scores; // of the pass's first query token in the first row
   const float* floor;  // of that token, null = none
+  unsigned stride;     // bytes between rows
   int tokens;          // of this pass
-  bool strange;        // the lane met an unknown code
+  int strange;         // not 0: the lane met an unknown code
+  int at[N];           // the lane's query tokens in a row; lanes without one repeat the last
   float best[N];
 
   __device__ __forceinline__ void begin(long long first, int count) {
-    tokens = count;
+    tokens = count, stride = (unsigned)a.centroid_score_stride * 4;
     scores = (const float*)a.centroid_score + first;
     floor = a.floor && count > 0 ? (const float*)a.floor + first : nullptr;
+#pragma unroll
+    for (int n = 0; n < N; n++) at[n] = min(n * kLanes + lane, count - 1);
+    if (N == 1) scores += at[0], at[0] = 0;
   }
-
-  // at is the query token of the lane's value n.
-  __device__ __forceinline__ int at(int n) const { return min(n * kLanes + lane, tokens - 1); }
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
-    for (int n = 0; n < N; n++) best[n] = floor ? floor[at(n)] : negativeInfinity();
+    for (int n = 0; n < N; n++) best[n] = floor ? floor[min(n * kLanes + lane, tokens - 1)] : negativeInfinity();
   }
 
   __device__ __forceinline__ void row(int code, float (&v)[N]) const {
-    const float* s = scores + (unsigned long long)(unsigned)code * (unsigned)a.centroid_score_stride;
+    const float* s = (const float*)((const char*)scores + (unsigned long long)(unsigned)code * stride);
 #pragma unroll
-    for (int n = 0; n < N; n++) v[n] = s[at(n)];
+    for (int n = 0; n < N; n++) v[n] = s[at[n]];
   }
 
   __device__ __forceinline__ void take(const float (&v)[N]) {
@@ -89,37 +119,42 @@ template <int N> struct Warp {
     for (int n = 0; n < N; n++) best[n] = maxNaN(best[n], v[n]);
   }
 
-  __device__ __forceinline__ bool isLive(unsigned c) const {
-    if (!q.live) return true;
-    const unsigned w = q.staged ? q.staged[c / 32] : q.live[c / 32];
-    return w >> (c % 32) & 1;
+  // isLive is for any number, known or not.
+  __device__ __forceinline__ bool isLive(unsigned c, bool known) const {
+    if constexpr (L == Live::kAll) return known;
+    const unsigned i = known ? c / 32 : 0;
+    const unsigned w = L == Live::kShared ? ((const unsigned*)liveBits())[i] : q.live[i];
+    return known && (w >> (c % 32) & 1);
   }
 
-  // consume takes the codes of left tokens.
-  __device__ __forceinline__ void consume(const Codes& codes, int left) {
+  __device__ __forceinline__ void consume(const Piece& x) {
 #pragma unroll
     for (int p = 0; p < kPieces; p++) {
-      if (p * kLanes >= left) break;
-      const unsigned c = codes.of[p];
+      if (p * kLanes >= x.left) break;
+      const unsigned c = x.code[p];
       const bool known = c < (unsigned)a.k;
-      strange |= !known && p * kLanes + lane < left;
-      unsigned mask = __ballot_sync(kAllLanes, known && isLive(c));
-      if (tokens <= 0) mask = 0;
-      while (__popc(mask) >= kRows) {
-        float v[kRows][N];
+      if (!known && p * kLanes + lane < x.left) strange = 1;
+      unsigned mask = __ballot_sync(kAllLanes, isLive(c, known));
+      if (mask && tokens > 0) lookUp(c, mask);
+    }
+  }
+
+  // lookUp takes the rows of the codes of the lanes in mask.
+  __device__ __forceinline__ void lookUp(int c, unsigned mask) {
+    while (__popc(mask) >= kRows) {
+      float v[kRows][N];
 #pragma unroll
-        for (int i = 0; i < kRows; i++) {
-          row(__shfl_sync(kAllLanes, (int)c, __ffs(mask) - 1), v[i]);
-          mask &= mask - 1;
-        }
+      for (int i = 0; i < kRows; i++) {
+        row(__shfl_sync(kAllLanes, c, __ffs(mask) - 1), v[i]);
+        mask &= mask - 1;
+      }
 #pragma unroll
-        for (int i = 0; i < kRows; i++) take(v[i]);
-      }
-      for (; mask; mask &= mask - 1) {
-        float v[N];
-        row(__shfl_sync(kAllLanes, (int)c, __ffs(mask) - 1), v);
-        take(v);
-      }
+      for (int i = 0; i < kRows; i++) take(v[i]);
+    }
+    for (; mask; mask &= mask - 1) {
+      float v[N];
+      row(__shfl_sync(kAllLanes, c, __ffs(mask) - 1), v);
+      take(v);
     }
   }
 
@@ -155,32 +190,21 @@ template <int N> struct Warp {
     __syncwarp(); // the maxima are written again
   }
 
-  // pass goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any.
+  // pass goes through the documents of a batch, two pieces ahead of what is looked up.
   __device__ __forceinline__ void pass(long long lo, int n, unsigned full, FixedSum& sum) {
-    const int* code = (const int*)a.code + lane;
-    int b = (__ffs(full) - 1) & 31, left = __shfl_sync(kAllLanes, n, b);
-    const int* at = code + __shfl_sync(kAllLanes, lo, b);
-    Codes now, next;
-    if (full) now.load(at, left);
+    Walk walk = {(const int*)a.code + lane, lo, n, full};
+    walk.open();
+    Piece now, next, later;
+    walk.fetch(now), walk.fetch(next);
     reset();
-    while (full) {
-      const int size = left;
-      const bool last = left <= kPieces * kLanes;
-      left -= kPieces * kLanes, at += kPieces * kLanes;
-      const int place = b;
-      if (last) {
-        full &= full - 1;
-        b = (__ffs(full) - 1) & 31, left = __shfl_sync(kAllLanes, n, b);
-        at = code + __shfl_sync(kAllLanes, lo, b);
-        if (!full) left = 0;
-      }
-      next.load(at, left);
-      consume(now, size);
-      if (last) {
-        finish(sum, place);
+    while (now.left > 0) {
+      walk.fetch(later);
+      consume(now);
+      if (now.left <= kPieces * kLanes) {
+        finish(sum, now.place);
         reset();
       }
-      now = next;
+      now = next, next = later;
     }
     if constexpr (N == 1) collect(sum);
   }
@@ -199,7 +223,9 @@ template <int N> struct Warp {
     const int batch = (int)min(max(places / warps, 1ll), (long long)kBatch);
     const int all = (int)q.tokens.size();
     float* score = (float*)a.score + q.i * a.c;
+#pragma unroll 1
     for (long long e = places + warp * kLanes + lane; e < a.c; e += warps * kLanes) score[e] = negativeInfinity();
+#pragma unroll 1
     for (long long e0 = warp * batch; e0 < places; e0 += warps * batch) {
       const long long e = e0 + lane;
       const bool mine = lane < batch && e < places;
@@ -208,7 +234,7 @@ template <int N> struct Warp {
       const int n = (int)t.size();
       const unsigned full = __ballot_sync(kAllLanes, n > 0);
       FixedSum sum;
-      strange = false;
+      strange = 0;
       int from = 0;
       do { // once for a query without tokens, whose documents' codes are checked all the same
         begin(q.tokens.lo + from, min(all - from, N * kLanes));
@@ -224,20 +250,27 @@ template <int N> struct Warp {
 };
 
 template <int N> __device__ void approx(const plaid_approx_args& a) {
-  extern __shared__ __align__(16) unsigned char dynamic[];
-  unsigned* staged = (unsigned*)dynamic;
+  unsigned* staged = (unsigned*)liveBits();
   __shared__ Maxima maxima[N == 1 ? kWarps : 1];
   const Faults faults = {a.status, a.tag, 4, 2, 8};
   const bool stage = a.live && a.kw * 4 <= dynamicShared();
   checkAxes(a, 1, 3);
   for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
-    const Query q = {i, segment((const long long*)a.query_off, i, a.tq), a.live ? (const unsigned*)a.live + i * a.kw : nullptr, stage ? staged : nullptr, ((const int*)a.shift)[i]};
+    const Query q = {i, segment((const long long*)a.query_off, i, a.tq), (const unsigned*)a.live + i * a.kw, ((const int*)a.shift)[i]};
     if (stage) {
       __syncthreads(); // the bits of the query before have been read
+#pragma unroll 4
       for (long long w = threadIdx.x; w < a.kw; w += kThreads) staged[w] = q.live[w];
       __syncthreads();
     }
-    Warp<N>{a, q, faults, maxima[N == 1 ? threadIdx.x / kLanes : 0], (int)threadIdx.x % kLanes}.run();
+    Maxima& mine = maxima[N == 1 ? threadIdx.x / kLanes : 0];
+    const int lane = threadIdx.x % kLanes;
+    if (stage)
+      Warp<N, Live::kShared>{a, q, faults, mine, lane}.run();
+    else if (a.live)
+      Warp<N, Live::kGlobal>{a, q, faults, mine, lane}.run();
+    else
+      Warp<N, Live::kAll>{a, q, faults, mine, lane}.run();
   }
 }
 

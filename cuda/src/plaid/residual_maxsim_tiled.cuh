@@ -47,9 +47,9 @@ struct Tiled {
       : a(a), s(s), faults(faults), lane(threadIdx.x % kLanes), warp(threadIdx.x / kLanes), bits((int)a.bits) {
     run = dynamic + warp * kRunBytes;
     query = dynamic + kTiledStaged;
-    const int per = bits <= 2 ? 4 : 8 / bits;
-    for (int i = threadIdx.x; i < per << min(per * bits, 8); i += kTiledThreads) {
-      const unsigned group = i / per >> bits * (per - 1 - i % per) & ((1 << bits) - 1);
+    const int shift = bits <= 2 ? 2 : bits == 4 ? 1 : 0; // of components to an entry
+    for (int i = threadIdx.x; i < 1 << (shift + min(bits << shift, 8)); i += kTiledThreads) {
+      const int last = (1 << shift) - 1, group = i >> shift >> bits * (last - (i & last)) & ((1 << bits) - 1);
       s.weight[i] = ((const float*)a.weight)[__brev(group) >> (32 - bits)];
     }
   }
@@ -59,11 +59,12 @@ struct Tiled {
     const int quads = (int)a.d / 4;
     const float4* from = (const float4*)a.query + first * quads;
     __syncthreads(); // the rows before have been read, the weights are written
-    for (int i = threadIdx.x; i < quads * kLanes; i += kTiledThreads) {
-      const int row = i / quads, c = i - row * quads;
-      const float4 v = row < rows ? from[i] : float4{0, 0, 0, 0};
-      storeShared16(query + c * kQueryRow + row * 16, v);
-    }
+    for (int row = warp; row < kLanes; row += kTiledWarps)
+      for (int c = lane; c < quads; c += kLanes) {
+        float4 v = {0, 0, 0, 0};
+        if (row < rows) v = from[row * quads + c];
+        storeShared16(query + c * kQueryRow + row * 16, v);
+      }
     __syncthreads();
   }
 
