@@ -41,6 +41,9 @@ func (p Preset) String() string {
 	return fmt.Sprintf("preset(%d)", uint8(p))
 }
 
+// MarshalText is String.
+func (p Preset) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // ParsePreset is the inverse of String.
 func ParsePreset(name string) (Preset, error) {
 	for i, n := range presetNames {
@@ -70,6 +73,9 @@ func (m Method) String() string {
 	}
 	return fmt.Sprintf("method(%d)", uint8(m))
 }
+
+// MarshalText is String.
+func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // SearchOptions say how to search; the zero value is preset Auto with its defaults.
 type SearchOptions struct {

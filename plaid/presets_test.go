@@ -2,6 +2,7 @@ package plaid_test
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"path/filepath"
 	"slices"
@@ -296,4 +297,18 @@ func (g *goldenRow) tied(t *testing.T, o *oracle, query []float32, id int64, hit
 	}
 	require.Less(t, g.full, 4*len(o.offsets), "%s: %d is missing, and all are scored", g.name, id)
 	require.InDelta(t, least, mine, float64(len(query)/o.dim)*0x1p-10, "%s: %d is missing", g.name, id)
+}
+
+func TestNamesOfPresetsAndMethods(t *testing.T) {
+	for _, p := range []plaid.Preset{plaid.Auto, plaid.Exact, plaid.CompatFastPlaid, plaid.CompatPLAID} {
+		got, err := plaid.ParsePreset(p.String())
+		require.NoError(t, err)
+		require.Equal(t, p, got)
+	}
+	_, err := plaid.ParsePreset("fast")
+	require.EqualError(t, err, `plaid: preset "fast", want one of [auto exact compat-fastplaid compat-plaid]: bad argument`)
+	text, err := json.Marshal(plaid.Stats{Preset: plaid.Exact, Method: plaid.MethodBounds})
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"Preset":"exact","Method":"bounds"`)
+	require.Equal(t, "preset(9) method(9)", plaid.Preset(9).String()+" "+plaid.Method(9).String())
 }

@@ -19,8 +19,8 @@ import (
 // TestSameAnswerEverywhere: ids, order and scores are those of the host backend at every
 // level of simd, with any number of workers, in every screen.
 func TestSameAnswerEverywhere(t *testing.T) {
-	docs := collection(101, 32, lengths(12, 400, 9, 7)...)
-	queries := collection(102, 32, 5, 1, 17, 33)
+	docs := collection(101, 32, lengths(12, 130, 7, 7)...)
+	queries := collection(102, 32, 5, 1, 17)
 	for _, bits := range []int{1, 2, 4, 8} {
 		src := built(t, docs, 50, bits)
 		want := map[string][][]plaid.Hit{}
@@ -48,6 +48,9 @@ func TestSameAnswerEverywhere(t *testing.T) {
 			}
 			on(simd.New(simd.WithWorkers(3)), "simd, 3 workers", screen)
 			for _, b := range backend.All() { // whatever else this machine has
+				if b.Name() == "host" || b.Name() == "simd" {
+					continue
+				}
 				if d, err := b.Open(0); err != nil {
 					t.Logf("%s: %v", b.Name(), err)
 				} else {

@@ -198,6 +198,9 @@ func (s *Searcher) collect() (bool, error) {
 		}
 		s.merge = s.picked.AppendTo(s.merge[:0])
 		if r.screen != ScreenNone && !s.enough(e, screened[int64(e+1)*last-1]) {
+			for _, done := range r.group[:e] {
+				r.c.stats[done].Rounds-- // they run again with the rest
+			}
 			return false, nil
 		}
 		r.c.hits[i] = s.hits(r.scales[e])
