@@ -70,7 +70,7 @@ func BenchmarkNearestCentroid(b *testing.B) {
 
 func BenchmarkCentroidScores(b *testing.B) {
 	for _, l := range Levels()[1:] {
-		for _, x := range [][4]int64{{21, 4096, 64, 8}, {32, 16384, 128, 8}, {32, 131072, 128, 8}, {32, 16384, 128, 0}, {512, 16384, 128, 8}} {
+		for _, x := range [][4]int64{{21, 4096, 64, 8}, {32, 16384, 128, 8}, {32, 131072, 128, 8}, {32, 16384, 128, 0}, {2048, 16384, 128, 8}} {
 			b.Run(fmt.Sprintf("%v/%dx%dx%dx%d", l, x[0], x[1], x[2], x[3]), func(b *testing.B) {
 				s := openLevel(b, l, 1)
 				tq, k, d, p := x[0], x[1], x[2], x[3]
