@@ -1,6 +1,7 @@
 package plaid
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/likbench/likbench/backend/canon"
@@ -159,8 +160,9 @@ func (s *Searcher) cutCells() error {
 			}
 		}
 		for t := off[i]; t < off[i+1]; t++ {
-			c := cells[t*p]
-			row[c/32] |= 1 << (c % 32)
+			if c := cells[t*p]; c >= 0 && int(c) < s.ix.k {
+				row[c/32] |= 1 << (c % 32)
+			}
 		}
 	}
 	return s.stream.Upload(v.live.Buf, v.live.Off, raw(live))
@@ -192,8 +194,11 @@ func (s *Searcher) collect() (bool, error) {
 		}
 		s.picked.Reset(r.c.k)
 		for j, f := range fixed[int64(e)*last : int64(e+1)*last] {
-			if row[j] >= 0 {
-				s.picked.Push(f, s.ix.id(row[j]))
+			switch document := row[j]; {
+			case int(document) >= s.ix.Len():
+				return false, fmt.Errorf("plaid: the device returned document %d of %d", document, s.ix.Len())
+			case document >= 0:
+				s.picked.Push(f, s.ix.id(document))
 			}
 		}
 		s.merge = s.picked.AppendTo(s.merge[:0])
@@ -272,7 +277,7 @@ func (s *Searcher) distinct(cells []int32) (n int) {
 		*now = 1
 	}
 	for _, c := range cells {
-		if c >= 0 && s.stamps[c] != *now {
+		if c >= 0 && int(c) < s.ix.k && s.stamps[c] != *now {
 			s.stamps[c] = *now
 			n++
 		}
