@@ -181,6 +181,8 @@ func BenchmarkResidualMaxSimInt8(b *testing.B) {
 								QueryOff: i.queryOff, Code: i.code, Packed: i.packed, DocOff: i.docOff, Table: i.int8s(most, 1<<x.bits),
 								InvNorm: i.inv, Candidate: i.candidate, Score: i.score, Bits: x.bits,
 							}
+							values := Slice[int8](&a.Table) // as far apart as they may be
+							values[0], values[len(values)-1] = int8(-most), int8(most)
 							p, err := kernels.ResidualMaxSimInt8.Prepare(s, a, kernel.WithVariant(variant))
 							if errors.Is(err, backend.ErrUnsupported) {
 								b.Skip(err)

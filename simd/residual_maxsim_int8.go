@@ -73,7 +73,7 @@ type residualInt8 struct {
 	packed      []uint8
 	weight      []int8
 	score       []float32
-	table       [256]int8 // by the bits of a bucket as they lie in a byte
+	table       [256]int8 // 2^bits values, by the bits of a bucket as they lie in a byte
 	row         []int8    // this worker's
 	best        []float32
 }
@@ -92,7 +92,7 @@ func openInt8(a *kernels.ResidualMaxSimInt8Args, c *backend.Call) residualInt8 {
 		},
 	}
 	m.block = listingBlock(m.tq, m.nq, m.td, m.nd, m.c, float64(m.d)/4)
-	for i := range m.table {
+	for i := range 1 << m.bits {
 		m.table[i] = m.weight[bits.Reverse8(uint8(i<<(8-m.bits)))]
 	}
 	return m
