@@ -82,7 +82,8 @@ func TestNoAssemblyUnderNoasm(t *testing.T) {
 }
 
 // encoding is one instruction form: the bits outside its fields, and its operands, where
-// d, n and m are the register fields at 0, 5 and 16 and i the index of an element.
+// d, n and m are the register fields at 0, 5 and 16 and i the index of an element; of 16-bit
+// elements q is the register, one of 16, and h the index.
 type encoding struct {
 	fixed    uint32
 	mnemonic string
@@ -115,6 +116,11 @@ var encodings = []encoding{
 	{0x4f40f000, "bfdot", "v%d.4s, v%n.8h, v%m.2h[%i]"},
 	{0x6ea04400, "ushl", "v%d.4s, v%n.4s, v%m.4s"}, {0x4ea09c00, "mul", "v%d.4s, v%n.4s, v%m.4s"},
 	{0x4f80e000, "sdot", "v%d.4s, v%n.16b, v%m.4b[%i]"},
+	{0x0f402000, "smlal", "v%d.4s, v%n.4h, v%q.h[%h]"}, {0x4f402000, "smlal2", "v%d.4s, v%n.8h, v%q.h[%h]"},
+	{0x0f08a400, "sshll", "v%d.8h, v%n.8b, #0"}, {0x4f08a400, "sshll2", "v%d.8h, v%n.16b, #0"},
+	{0x0e612800, "xtn", "v%d.4h, v%n.4s"}, {0x4e612800, "xtn2", "v%d.8h, v%n.4s"}, {0x0e212800, "xtn", "v%d.8b, v%n.8h"},
+	{0x6ea0ec00, "facgt", "v%d.4s, v%n.4s, v%m.4s"}, {0x4e601c00, "bic", "v%d.16b, v%n.16b, v%m.16b"},
+	{0x4e61a800, "fcvtns", "v%d.2d, v%n.2d"},
 	{0x4f801000, "fmla", "v%d.4s, v%n.4s, v%m.s[%i]"}, {0x4f809000, "fmul", "v%d.4s, v%n.4s, v%m.s[%i]"},
 }
 
@@ -128,11 +134,15 @@ func disassemble(word uint32) (string, bool) {
 		if strings.Contains(e.operands, "%i") {
 			fields |= 1<<21 | 1<<11
 		}
+		if strings.Contains(e.operands, "%h") {
+			fields |= 0xf<<16 | 1<<20 | 1<<21 | 1<<11
+		}
 		if word&^fields != e.fixed {
 			continue
 		}
 		r := strings.NewReplacer("%d", fmt.Sprint(word&31), "%n", fmt.Sprint(word>>5&31),
-			"%m", fmt.Sprint(word>>16&31), "%i", fmt.Sprint(word>>10&2|word>>21&1))
+			"%m", fmt.Sprint(word>>16&31), "%i", fmt.Sprint(word>>10&2|word>>21&1),
+			"%q", fmt.Sprint(word>>16&15), "%h", fmt.Sprint(word>>9&4|word>>20&3))
 		return e.mnemonic + " " + r.Replace(e.operands), true
 	}
 	return "", false

@@ -19,7 +19,7 @@ TEXT ·kmeansAddNEON(SB), NOSPLIT, $0-57
 	VLD1.P 64(R4), [V16.D2, V17.D2, V18.D2, V19.D2]
 	VLD1   (R4), [V20.D2, V21.D2, V22.D2, V23.D2]
 	SUB    $64, R4
-	WORD   $0x6eba8f5a                              // cmeq v26.4s, v26.4s, v26.4s
+	VCMEQ  V26.S4, V26.S4, V26.S4
 	CBZ    R2, done
 
 row:

@@ -31,16 +31,16 @@ group:
 	WORD   $0x4ea0d442               // fsub v2.4s, v2.4s, v0.4s
 	WORD   $0x4ea1d463               // fsub v3.4s, v3.4s, v1.4s
 	WORD   $0x6eb0e446               // fcmgt v6.4s, v2.4s, v16.4s
-	WORD   $0x6f2104c4               // ushr v4.4s, v6.4s, #31
+	VUSHR  $31, V6.S4, V4.S4
 	WORD   $0x6eb0e467               // fcmgt v7.4s, v3.4s, v16.4s
-	WORD   $0x6f2104e5               // ushr v5.4s, v7.4s, #31
+	VUSHR  $31, V7.S4, V5.S4
 	WORD   $0x4ebe9c86               // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6               // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V24.B16], V6.B16
 	WORD   $0x4e26d406               // fadd v6.4s, v0.4s, v6.4s
 	WORD   $0x6e26dcc6               // fmul v6.4s, v6.4s, v6.4s
 	WORD   $0x4ebe9ca7               // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7               // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V24.B16], V7.B16
 	WORD   $0x4e27d427               // fadd v7.4s, v1.4s, v7.4s
 	WORD   $0x6e27dce7               // fmul v7.4s, v7.4s, v7.4s
@@ -82,28 +82,28 @@ group:
 	WORD   $0x4ea0d442               // fsub v2.4s, v2.4s, v0.4s
 	WORD   $0x4ea1d463               // fsub v3.4s, v3.4s, v1.4s
 	WORD   $0x6eb0e446               // fcmgt v6.4s, v2.4s, v16.4s
-	WORD   $0x6f2104c4               // ushr v4.4s, v6.4s, #31
+	VUSHR  $31, V6.S4, V4.S4
 	WORD   $0x6eb0e467               // fcmgt v7.4s, v3.4s, v16.4s
-	WORD   $0x6f2104e5               // ushr v5.4s, v7.4s, #31
+	VUSHR  $31, V7.S4, V5.S4
 	WORD   $0x4ebe9c86               // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6               // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V17.B16], V6.B16
 	WORD   $0x6ea6e446               // fcmgt v6.4s, v2.4s, v6.4s
-	WORD   $0x4ea48484               // add v4.4s, v4.4s, v4.4s
-	WORD   $0x6ea68484               // sub v4.4s, v4.4s, v6.4s
+	VADD   V4.S4, V4.S4, V4.S4
+	VSUB   V6.S4, V4.S4, V4.S4
 	WORD   $0x4ebe9ca7               // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7               // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V17.B16], V7.B16
 	WORD   $0x6ea7e467               // fcmgt v7.4s, v3.4s, v7.4s
-	WORD   $0x4ea584a5               // add v5.4s, v5.4s, v5.4s
-	WORD   $0x6ea784a5               // sub v5.4s, v5.4s, v7.4s
+	VADD   V5.S4, V5.S4, V5.S4
+	VSUB   V7.S4, V5.S4, V5.S4
 	WORD   $0x4ebe9c86               // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6               // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V24.B16], V6.B16
 	WORD   $0x4e26d406               // fadd v6.4s, v0.4s, v6.4s
 	WORD   $0x6e26dcc6               // fmul v6.4s, v6.4s, v6.4s
 	WORD   $0x4ebe9ca7               // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7               // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V24.B16], V7.B16
 	WORD   $0x4e27d427               // fadd v7.4s, v1.4s, v7.4s
 	WORD   $0x6e27dce7               // fmul v7.4s, v7.4s, v7.4s
@@ -149,52 +149,52 @@ group:
 	WORD   $0x4ea0d442                                          // fsub v2.4s, v2.4s, v0.4s
 	WORD   $0x4ea1d463                                          // fsub v3.4s, v3.4s, v1.4s
 	WORD   $0x6eb0e446                                          // fcmgt v6.4s, v2.4s, v16.4s
-	WORD   $0x6f2104c4                                          // ushr v4.4s, v6.4s, #31
+	VUSHR  $31, V6.S4, V4.S4
 	WORD   $0x6eb0e467                                          // fcmgt v7.4s, v3.4s, v16.4s
-	WORD   $0x6f2104e5                                          // ushr v5.4s, v7.4s, #31
+	VUSHR  $31, V7.S4, V5.S4
 	WORD   $0x4ebe9c86                                          // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6                                          // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V17.B16], V6.B16
 	WORD   $0x6ea6e446                                          // fcmgt v6.4s, v2.4s, v6.4s
-	WORD   $0x4ea48484                                          // add v4.4s, v4.4s, v4.4s
-	WORD   $0x6ea68484                                          // sub v4.4s, v4.4s, v6.4s
+	VADD   V4.S4, V4.S4, V4.S4
+	VSUB   V6.S4, V4.S4, V4.S4
 	WORD   $0x4ebe9ca7                                          // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7                                          // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V17.B16], V7.B16
 	WORD   $0x6ea7e467                                          // fcmgt v7.4s, v3.4s, v7.4s
-	WORD   $0x4ea584a5                                          // add v5.4s, v5.4s, v5.4s
-	WORD   $0x6ea784a5                                          // sub v5.4s, v5.4s, v7.4s
+	VADD   V5.S4, V5.S4, V5.S4
+	VSUB   V7.S4, V5.S4, V5.S4
 	WORD   $0x4ebe9c86                                          // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6                                          // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V18.B16], V6.B16
 	WORD   $0x6ea6e446                                          // fcmgt v6.4s, v2.4s, v6.4s
-	WORD   $0x4ea48484                                          // add v4.4s, v4.4s, v4.4s
-	WORD   $0x6ea68484                                          // sub v4.4s, v4.4s, v6.4s
+	VADD   V4.S4, V4.S4, V4.S4
+	VSUB   V6.S4, V4.S4, V4.S4
 	WORD   $0x4ebe9ca7                                          // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7                                          // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V18.B16], V7.B16
 	WORD   $0x6ea7e467                                          // fcmgt v7.4s, v3.4s, v7.4s
-	WORD   $0x4ea584a5                                          // add v5.4s, v5.4s, v5.4s
-	WORD   $0x6ea784a5                                          // sub v5.4s, v5.4s, v7.4s
+	VADD   V5.S4, V5.S4, V5.S4
+	VSUB   V7.S4, V5.S4, V5.S4
 	WORD   $0x4ebe9c86                                          // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6                                          // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V19.B16, V20.B16], V6.B16
 	WORD   $0x6ea6e446                                          // fcmgt v6.4s, v2.4s, v6.4s
-	WORD   $0x4ea48484                                          // add v4.4s, v4.4s, v4.4s
-	WORD   $0x6ea68484                                          // sub v4.4s, v4.4s, v6.4s
+	VADD   V4.S4, V4.S4, V4.S4
+	VSUB   V6.S4, V4.S4, V4.S4
 	WORD   $0x4ebe9ca7                                          // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7                                          // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V19.B16, V20.B16], V7.B16
 	WORD   $0x6ea7e467                                          // fcmgt v7.4s, v3.4s, v7.4s
-	WORD   $0x4ea584a5                                          // add v5.4s, v5.4s, v5.4s
-	WORD   $0x6ea784a5                                          // sub v5.4s, v5.4s, v7.4s
+	VADD   V5.S4, V5.S4, V5.S4
+	VSUB   V7.S4, V5.S4, V5.S4
 	WORD   $0x4ebe9c86                                          // mul v6.4s, v4.4s, v30.4s
-	WORD   $0x4ebf84c6                                          // add v6.4s, v6.4s, v31.4s
+	VADD   V31.S4, V6.S4, V6.S4
 	VTBL   V6.B16, [V24.B16, V25.B16, V26.B16, V27.B16], V6.B16
 	WORD   $0x4e26d406                                          // fadd v6.4s, v0.4s, v6.4s
 	WORD   $0x6e26dcc6                                          // fmul v6.4s, v6.4s, v6.4s
 	WORD   $0x4ebe9ca7                                          // mul v7.4s, v5.4s, v30.4s
-	WORD   $0x4ebf84e7                                          // add v7.4s, v7.4s, v31.4s
+	VADD   V31.S4, V7.S4, V7.S4
 	VTBL   V7.B16, [V24.B16, V25.B16, V26.B16, V27.B16], V7.B16
 	WORD   $0x4e27d427                                          // fadd v7.4s, v1.4s, v7.4s
 	WORD   $0x6e27dce7                                          // fmul v7.4s, v7.4s, v7.4s
