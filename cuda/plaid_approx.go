@@ -44,7 +44,10 @@ func approxAccept(c *backend.Call) error {
 func approxStage(form string, blocks int64) Stage[kernels.PlaidApproxArgs] {
 	return Stage[kernels.PlaidApproxArgs]{Name: form, Shared: approxLive, Geometry: func(a *kernels.PlaidApproxArgs, c *backend.Call, g *Geometry) {
 		nq, places := c.Axes[2], c.Axes[5]
-		fill := CeilDiv(blocks*int64(g.Units), max(nq, 1))
+		fill := blocks * int64(g.Units) // as many as run at once
+		if nq > 1 {
+			fill = CeilDiv(3*fill, nq) // the device deals out uneven ones
+		}
 		g.Plane(min(max(fill, 1), CeilDiv(places, approxThreads/32)), nq, approxThreads)
 		if n := 4 * CeilDiv(c.Axes[0], 32); !a.Live.Absent() && n <= approxLive {
 			g.Shared = uint32(n)

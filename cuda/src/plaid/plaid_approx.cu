@@ -219,12 +219,11 @@ template <int N, Live L> struct Warp {
   // run takes the places of the query that fall to this warp.
   __device__ __forceinline__ void run() {
     const long long warp = (long long)blockIdx.x * kWarps + threadIdx.x / kLanes, warps = (long long)gridDim.x * kWarps;
-    const long long places = a.count ? min(max(((const long long*)a.count)[q.i], 0ll), a.c) : a.c;
+    const long long places = livePlaces(a, q.i);
     const int batch = (int)min(max(places / warps, 1ll), (long long)kBatch);
     const int all = (int)q.tokens.size();
     float* score = (float*)a.score + q.i * a.c;
-#pragma unroll 1
-    for (long long e = places + warp * kLanes + lane; e < a.c; e += warps * kLanes) score[e] = negativeInfinity();
+    fillPlaces(a, q.i, places);
 #pragma unroll 1
     for (long long e0 = warp * batch; e0 < places; e0 += warps * batch) {
       const long long e = e0 + lane;

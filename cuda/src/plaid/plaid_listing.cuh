@@ -41,6 +41,18 @@ template <class Args> __device__ __forceinline__ Span entryTokens(const Args& a,
   return segment((const long long*)a.doc_off, j, a.td);
 }
 
+// livePlaces is how many places of query i may name a document.
+template <class Args> __device__ __forceinline__ long long livePlaces(const Args& a, long long i) {
+  return a.count ? min(max(((const long long*)a.count)[i], 0ll), a.c) : a.c;
+}
+
+// fillPlaces scores the places of query i from the first on as those without documents; blocks of gridDim.x share them.
+template <class Args> __device__ __forceinline__ void fillPlaces(const Args& a, long long i, long long first) {
+#pragma unroll 1
+  for (long long e = first + (long long)blockIdx.x * blockDim.x + threadIdx.x; e < a.c; e += (long long)gridDim.x * blockDim.x)
+    ((float*)a.score)[i * a.c + e] = negativeInfinity();
+}
+
 // checkAxes reports offsets that leave their axes. Entries are divided among the threads of the launch.
 template <class Args> __device__ __forceinline__ void checkAxes(const Args& a, int queryOff, int docOff) {
   const long long block = (long long)blockIdx.y * gridDim.x + blockIdx.x, blocks = (long long)gridDim.x * gridDim.y;

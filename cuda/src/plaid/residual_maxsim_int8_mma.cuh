@@ -174,10 +174,11 @@ template <class E, class Pack, int Words> __device__ __forceinline__ void int8Sc
   Int8Body<E, Pack, Words> body(a, s);
   Int8Screen<E, Pack, Words> w = {a, s, body, faults, dynamic};
   checkAxes(a, 3, 6);
-  const long long each = (a.c + gridDim.x - 1) / gridDim.x, e1 = min((blockIdx.x + 1) * each, a.c);
   int turn = 0;
   for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
     const Span q = segment((const long long*)a.query_off, i, a.tq);
+    const long long places = livePlaces(a, i), each = (places + gridDim.x - 1) / gridDim.x, e1 = min((blockIdx.x + 1) * each, places);
+    fillPlaces(a, i, places);
     for (long long e = blockIdx.x * each; e < e1; e += kScreenPlaces) {
       w.places = (int)min(e1 - e, (long long)kScreenPlaces);
       lookUp(a, faults, s, i, e, w.places);

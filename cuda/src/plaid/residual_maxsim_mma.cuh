@@ -285,13 +285,17 @@ template <class Pack, int Words> __device__ __forceinline__ void halfScreen(cons
   const int capacity = (int)dynamicShared() / kChunkBytes;
   HalfScreen<Pack, Words> w(a, s, faults, dynamic);
   checkAxes(a, 1, 4);
-  const long long each = (a.c + gridDim.x - 1) / gridDim.x, e0 = blockIdx.x * each, e1 = min(e0 + each, a.c);
   long long pass = 0;
   for (long long i = 0; i < a.nq; pass++) {
     i = w.gather(i, capacity);
     if (pass % gridDim.y != blockIdx.y) continue;
     w.loadQueries(); // lookUp's barrier follows
-    for (long long e = e0; e < e1; e += kHalfPlaces) {
+    long long most = 0;
+    for (int c = 0; c < s.chunks; c++) most = max(most, livePlaces(a, s.query[c]));
+    for (int c = 0; c < s.chunks; c++)
+      if (s.head[c]) fillPlaces(a, s.query[c], most);
+    const long long each = (most + gridDim.x - 1) / gridDim.x, e1 = min((blockIdx.x + 1) * each, most);
+    for (long long e = blockIdx.x * each; e < e1; e += kHalfPlaces) {
       const int places = (int)min(e1 - e, (long long)kHalfPlaces);
       w.lookUp(e, places);
       for (int p = 0; p < places; p++) w.place(p, e + p, p % 2);

@@ -230,13 +230,17 @@ __device__ __forceinline__ void tiled(const residual_maxsim_args& a, unsigned dy
   const Faults faults = {a.status, a.tag, 8, 2, 10};
   Tiled w(a, s, faults, dynamic);
   checkAxes(a, 1, 4);
-  const long long each = (a.c + gridDim.x - 1) / gridDim.x, e0 = blockIdx.x * each, e1 = min(e0 + each, a.c);
   int turn = 0;
   for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
     const Span q = segment((const long long*)a.query_off, i, a.tq);
     const int shift = ((const int*)a.shift)[i];
+    const long long places = livePlaces(a, i), each = (places + gridDim.x - 1) / gridDim.x;
+    fillPlaces(a, i, places);
+    if (a.fixed)
+      for (long long e = places + (long long)blockIdx.x * kTiledThreads + threadIdx.x; e < a.c; e += (long long)gridDim.x * kTiledThreads)
+        ((long long*)a.fixed)[i * a.c + e] = kFixedNegInf;
     long long loaded = -1;
-    for (long long e = e0; e < e1; e++) { // the same for the block
+    for (long long e = blockIdx.x * each; e < min((blockIdx.x + 1) * each, places); e++) { // the same for the block
       const Span t = entryTokens(a, faults, i, e, threadIdx.x == 0);
       const bool owner = w.warp == (int)(e % kTiledWarps);
       FixedSum sum;
