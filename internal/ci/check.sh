@@ -112,7 +112,7 @@ step_crlf() { internal/ci/crlf.sh; }
 step_fuzz() {
 	local file target
 	while IFS=: read -r file target; do
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ:-1000x}" "./$(dirname "$file")" || return 1
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ:-1000x}" -fuzzminimizetime 10x "./$(dirname "$file")" || return 1
 	done < <(sources '*_test.go' | xargs -0 grep -oE '^func Fuzz[A-Za-z0-9_]*' | sed 's/func //')
 }
 
