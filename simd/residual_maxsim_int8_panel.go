@@ -39,8 +39,8 @@ const (
 	// spread.
 	int8Narrow = 16
 	// int8Chunk is the tokens decoded before they are multiplied, and int8Lanes the lanes of the
-	// widest panel: their products fill some 12 KiB.
-	int8Chunk = 96
+	// widest panel: their products fill 6 KiB.
+	int8Chunk = 48
 	int8Lanes = 32
 	// int8Padding is how many components a row may be padded with: 8 bytes of 1 bit.
 	int8Padding = 64
