@@ -182,9 +182,10 @@ const (
 	manyKept       = 1024
 )
 
-// chooseRounds makes it two where many documents will be reached.
+// chooseRounds makes it two where many documents will be reached. With fewer cells than
+// autoProbe the bound says too little: tokens are looked up at once then.
 func (ix *Index) chooseRounds(p *plan, tq int) {
-	if p.method != MethodProbe {
+	if p.method != MethodProbe || p.probe < autoProbe {
 		return
 	}
 	expected, _ := ix.expect(p, tq)

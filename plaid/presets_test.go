@@ -312,3 +312,40 @@ func TestNamesOfPresetsAndMethods(t *testing.T) {
 	require.Contains(t, string(text), `"Preset":"exact","Method":"bounds"`)
 	require.Equal(t, "preset(9) method(9)", plaid.Preset(9).String()+" "+plaid.Method(9).String())
 }
+
+// TestAutoPlans: the choices of preset auto, which follow from index and query alone.
+func TestAutoPlans(t *testing.T) {
+	docs := collection(151, 8, lengths(18, 6000, 4)...)
+	src := built(t, docs, 64, 1)
+	ix := load(t, simd.New(), src, plaid.LoadOptions{})
+	s, o := searcher(t, ix), newOracle(t, src, ix.TokenNorm())
+	q := part(collection(152, 8, 12), 0)
+	want := o.rank(t, q, o.everything(), 10)
+	for _, c := range []struct {
+		o       plaid.SearchOptions
+		method  plaid.Method
+		reason  string
+		overlap int // of the ten best that are found
+	}{
+		{plaid.SearchOptions{}, plaid.MethodScan, "a scan may cost 4 times as much", 10},
+		{plaid.SearchOptions{Method: plaid.MethodProbe}, plaid.MethodProbe, "1024 of them go on to a second round", 9},
+		{plaid.SearchOptions{Method: plaid.MethodProbe, Probe: 1}, plaid.MethodProbe, "probe was asked for", 9},
+		{plaid.SearchOptions{Method: plaid.MethodProbe, Candidates: 2000, Exact: 300}, plaid.MethodProbe, "probe was asked for", 9},
+		{plaid.SearchOptions{Filter: []int64{1, 2, 3}}, plaid.MethodScan, "scan of 3 documents", 0},
+	} {
+		hits, stats, err := s.Search(context.Background(), q, 10, c.o)
+		require.NoError(t, err)
+		require.Equal(t, c.method, stats.Method, "%+v: %v", c.o, stats)
+		require.Contains(t, stats.Reason, c.reason)
+		found := 0
+		for _, h := range hits {
+			for _, w := range want {
+				if w.ID == h.ID {
+					require.Equal(t, w.Score, h.Fixed)
+					found++
+				}
+			}
+		}
+		require.GreaterOrEqual(t, found, c.overlap, "%v", stats)
+	}
+}
