@@ -243,7 +243,18 @@ func stageTimes(ctx context.Context, s *plaid.Searcher, w io.Writer, queries pla
 	for _, t := range stats.Stages {
 		text += fmt.Sprintf(" %s %.1f µs", t.Name, float64(t.Time.Nanoseconds())/1e3)
 	}
-	_, err := fmt.Fprintf(w, "%s; %d approximated, %d screened, %v in all\n", text, stats.Approximated, stats.Screened, stats.Elapsed)
+	if _, err := fmt.Fprintf(w, "%s; %d approximated, %d screened, %v in all\n", text, stats.Approximated, stats.Screened, stats.Elapsed); err != nil {
+		return err
+	}
+	_, all, err := s.SearchBatch(ctx, queries, top, x.o)
+	if err != nil {
+		return err
+	}
+	text = fmt.Sprintf("    batches of %d:", all[0].Batch)
+	for _, t := range all[0].Stages {
+		text += fmt.Sprintf(" %s %.1f µs", t.Name, float64(t.Time.Nanoseconds())/1e3)
+	}
+	_, err = fmt.Fprintln(w, text)
 	return err
 }
 
