@@ -17,10 +17,10 @@ const (
 
 var _ = Bind(kernels.PlaidApprox, backend.Binding{
 	Kernel: "plaid_approx", Variant: "warp", Requires: []string{"sm_80"}, Class: plaidClass,
-	Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document, a lane for a query token; live bits in shared memory",
+	Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document; rows of scores for many of its codes at once, four to a load for short queries; live bits in shared memory",
 }, Launcher[kernels.PlaidApproxArgs]{
-	Source: "plaid_approx", Spills: "what a batch of places keeps, outside the loop over codes",
-	Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 3), approxStage("q128", 2)},
+	Source: "plaid_approx",
+	Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 2), approxStage("q128", 2)},
 })
 
 // approxAccept holds what 32-bit counts of tokens and strides ask for.

@@ -5,86 +5,26 @@
 // i64 [nd+1]; Code i32 [td]; Candidate i32 [nq,c]; Count i64 [nq] or absent; Live i32 [nq,kw] or absent; Floor f32 [tq] or
 // absent; Shift i32 [nq]; Score f32 [nq,c].
 // Geometry: 256 threads, grid (any, min(nq, any)). A warp takes up to eight places at a time, one document after the other:
-// codes are read 128 at a time, two pieces ahead of those that are looked up; lanes are query tokens, 32 (stage q32) or 128 (q128)
-// at a time, and read the rows of centroid scores together. Maxima of short queries wait in shared memory, 9,216 bytes, and are
-// added four lanes to a document. Live bits up to the dynamic shared memory are staged there, more are read from global
-// memory. Maxima are exact and sums integers. Requires sm_80.
+// codes are read 128 at a time, two pieces ahead of those that are looked up. Queries of up to 32 tokens (stage q32): what
+// counts of the codes is listed in shared memory, 12,288 bytes, across documents, and rows of scores are read for many codes
+// at once, four rows to a load where they are aligned; maxima wait in shared memory, 9,216 bytes, and are added four lanes to
+// a document. Longer ones (q128): lanes are query tokens, 128 at a time, and read a row together. Live bits up to the dynamic
+// shared memory are staged there, more are read from global memory. Maxima are exact and sums integers. Requires sm_80.
 //
 // dynamic: plaid_approx_warp_q32 65536
 // dynamic: plaid_approx_warp_q128 65536
-#include "args/plaid_approx_args.h"
-#include "common/async.cuh"
-#include "common/order.cuh"
-#include "plaid/plaid_fixed.cuh"
-#include "plaid/plaid_listing.cuh"
+#include "plaid/plaid_approx_rows.cuh"
 
 namespace {
 
 using namespace plaid;
 
-constexpr int kThreads = 256, kWarps = kThreads / kLanes;
-constexpr int kPieces = 4; // codes of a lane at a time
-constexpr int kBatch = 8;  // most places of a warp at a time
-
-// liveBits is the dynamic shared memory.
-__device__ __forceinline__ unsigned char* liveBits() {
-  extern __shared__ __align__(16) unsigned char dynamic[];
-  return dynamic;
-}
-
-struct Query {
-  long long i; // number
-  Span tokens;
-  const unsigned* live; // its bits
-  int shift;
-};
-
-// Piece is what a lane holds of up to 128 consecutive tokens of a document.
-struct Piece {
-  int code[kPieces];
-  int left;  // tokens from here to the document's end; 0 ends the batch
-  int place; // of the batch
-};
-
-// Walk goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any.
-struct Walk {
-  const int* code; // the lane's of a document that starts at 0
-  long long lo;
-  int n;
-  unsigned full;
-  int place, left;
-  const int* at;
-
-  __device__ __forceinline__ void open() {
-    place = (__ffs(full) - 1) & 31;
-    left = __shfl_sync(kAllLanes, n, place), at = code + __shfl_sync(kAllLanes, lo, place);
-    if (!full) left = 0;
-  }
-
-  __device__ __forceinline__ void fetch(Piece& x) {
-    x.left = left, x.place = place;
-#pragma unroll
-    for (int p = 0; p < kPieces; p++) x.code[p] = (int)threadIdx.x % kLanes + p * kLanes < left ? at[p * kLanes] : -1;
-    left -= kPieces * kLanes, at += kPieces * kLanes;
-    if (left <= 0) full &= full - 1, open();
-  }
-};
-
-// Maxima of the documents of a batch, by query token; rows are apart so that four lanes to a document meet no bank twice.
-struct Maxima {
-  float of[kBatch][kLanes + 4];
-};
-
-// Where the bits of live cells are. The difference is compiled, not branched on.
-enum class Live { kAll, kShared, kGlobal };
-
 // Warp scores the places of one query for up to 32*N of its tokens at a time.
 template <int N, Live L> struct Warp {
-  static constexpr int kRows = N == 1 ? 4 : 2; // rows of scores in flight
+  static constexpr int kRows = 2; // rows of scores in flight
   const plaid_approx_args& a;
   const Query& q;
   const Faults& faults;
-  Maxima& maxima;     // of the warp
   int lane;
   const float* scores; // of the pass's first query token in the first row
   const float* floor;  // of that token, null = none
@@ -100,7 +40,6 @@ template <int N, Live L> struct Warp {
     floor = a.floor && count > 0 ? (const float*)a.floor + first : nullptr;
 #pragma unroll
     for (int n = 0; n < N; n++) at[n] = min(n * kLanes + lane, count - 1);
-    if (N == 1) scores += at[0], at[0] = 0;
   }
 
   __device__ __forceinline__ void reset() {
@@ -158,36 +97,15 @@ template <int N, Live L> struct Warp {
     }
   }
 
-  // finish ends the document of a place of the batch: up to 32 maxima wait for the others, more are added at once.
+  // finish ends the document of a place of the batch.
   __device__ __forceinline__ void finish(FixedSum& sum, int place) {
-    if constexpr (N == 1) {
-      maxima.of[place][lane] = best[0];
-    } else {
-      const double steps = stepsOf(q.shift);
-      FixedSum s;
-#pragma unroll
-      for (int n = 0; n < N; n++)
-        if (n * kLanes + lane < tokens) s.add(best[n], steps);
-      s.join();
-      if (lane == place) sum.total += s.total, sum.flags |= s.flags;
-    }
-  }
-
-  // collect adds the maxima that wait to the sums of the lanes that have their places. Four lanes share a document.
-  __device__ __forceinline__ void collect(FixedSum& sum) {
-    __syncwarp();
     const double steps = stepsOf(q.shift);
     FixedSum s;
 #pragma unroll
-    for (int t = 0; t < kLanes; t += 4)
-      if (t + lane % 4 < tokens) s.add(maxima.of[lane / 4][t + lane % 4], steps);
-#pragma unroll
-    for (int o = 1; o < 4; o *= 2) {
-      s.total += __shfl_xor_sync(kAllLanes, s.total, o);
-      s.flags |= __shfl_xor_sync(kAllLanes, s.flags, o);
-    }
-    sum.total += __shfl_sync(kAllLanes, s.total, lane * 4 % kLanes), sum.flags |= __shfl_sync(kAllLanes, s.flags, lane * 4 % kLanes);
-    __syncwarp(); // the maxima are written again
+    for (int n = 0; n < N; n++)
+      if (n * kLanes + lane < tokens) s.add(best[n], steps);
+    s.join();
+    if (lane == place) sum.total += s.total, sum.flags |= s.flags;
   }
 
   // pass goes through the documents of a batch, two pieces ahead of what is looked up.
@@ -206,14 +124,6 @@ template <int N, Live L> struct Warp {
       }
       now = next, next = later;
     }
-    if constexpr (N == 1) collect(sum);
-  }
-
-  // report names the unknown codes of the lane's place.
-  __device__ __forceinline__ void report(long long lo, int n) const {
-#pragma unroll 1
-    for (int u = 0; u < n; u++)
-      if ((unsigned)((const int*)a.code)[lo + u] >= (unsigned)a.k) faults.badCode(lo + u);
   }
 
   // run takes the places of the query that fall to this warp.
@@ -240,7 +150,7 @@ template <int N, Live L> struct Warp {
         pass(t.lo, n, full, sum);
         from += N * kLanes;
       } while (from < all);
-      if (__any_sync(kAllLanes, strange)) report(t.lo, n);
+      if (__any_sync(kAllLanes, strange)) reportCodes(a, faults, t.lo, n);
       if (!mine) continue;
       if (n > 0 && sum.beyond()) faults.beyond(q.i);
       score[e] = fixedScore(n > 0 ? sum.fixed() : kFixedNegInf, q.shift);
@@ -248,12 +158,22 @@ template <int N, Live L> struct Warp {
   }
 };
 
-template <int N> __device__ void approx(const plaid_approx_args& a) {
+// scoreWith scores the places of a query by live bits that lie in one way.
+template <Live L> __device__ __forceinline__ void scoreWith(const plaid_approx_args& a, const Query& q, const Faults& faults, Lists* lists) {
+  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  if (!lists)
+    Warp<4, L>{a, q, faults, lane}.run();
+  else if (isWide(a, q))
+    Rows<L, true>{a, q, faults, lists[warp], lane}.run();
+  else
+    Rows<L, false>{a, q, faults, lists[warp], lane}.run();
+}
+
+// approx scores all places; lists of the block's warps, or null, say that queries are short.
+__device__ __forceinline__ void approx(const plaid_approx_args& a, Lists* lists) {
   unsigned* staged = (unsigned*)liveBits();
-  __shared__ Maxima maxima[N == 1 ? kWarps : 1];
   const Faults faults = {a.status, a.tag, 4, 2, 8};
   const bool stage = a.live && a.kw * 4 <= dynamicShared();
-  checkAxes(a, 1, 3);
   for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
     const Query q = {i, segment((const long long*)a.query_off, i, a.tq), (const unsigned*)a.live + i * a.kw, ((const int*)a.shift)[i]};
     if (stage) {
@@ -262,18 +182,20 @@ template <int N> __device__ void approx(const plaid_approx_args& a) {
       for (long long w = threadIdx.x; w < a.kw; w += kThreads) staged[w] = q.live[w];
       __syncthreads();
     }
-    Maxima& mine = maxima[N == 1 ? threadIdx.x / kLanes : 0];
-    const int lane = threadIdx.x % kLanes;
     if (stage)
-      Warp<N, Live::kShared>{a, q, faults, mine, lane}.run();
+      scoreWith<Live::kShared>(a, q, faults, lists);
     else if (a.live)
-      Warp<N, Live::kGlobal>{a, q, faults, mine, lane}.run();
+      scoreWith<Live::kGlobal>(a, q, faults, lists);
     else
-      Warp<N, Live::kAll>{a, q, faults, mine, lane}.run();
+      scoreWith<Live::kAll>(a, q, faults, lists);
   }
+  checkAxes(a, 1, 3); // last: whoever has nothing else to do does it meanwhile
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, 3) plaid_approx_warp_q32(const __grid_constant__ plaid_approx_args a) { approx<1>(a); }
-extern "C" __global__ void __launch_bounds__(kThreads, 2) plaid_approx_warp_q128(const __grid_constant__ plaid_approx_args a) { approx<4>(a); }
+extern "C" __global__ void __launch_bounds__(kThreads, 2) plaid_approx_warp_q32(const __grid_constant__ plaid_approx_args a) {
+  __shared__ Lists lists[kWarps];
+  approx(a, lists);
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 2) plaid_approx_warp_q128(const __grid_constant__ plaid_approx_args a) { approx(a, nullptr); }

@@ -1,0 +1,62 @@
+// How the warps of plaid_approx go through documents.
+#pragma once
+#include "args/plaid_approx_args.h"
+#include "common/async.cuh"
+#include "common/order.cuh"
+#include "plaid/plaid_fixed.cuh"
+#include "plaid/plaid_listing.cuh"
+
+namespace plaid {
+
+constexpr int kThreads = 256, kWarps = kThreads / kLanes;
+constexpr int kPieces = 4; // codes of a lane at a time
+constexpr int kBatch = 8;  // most places of a warp at a time
+
+// liveBits is the dynamic shared memory.
+__device__ __forceinline__ unsigned char* liveBits() {
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  return dynamic;
+}
+
+struct Query {
+  long long i; // number
+  Span tokens;
+  const unsigned* live; // its bits
+  int shift;
+};
+
+// Piece is what a lane holds of up to 128 consecutive tokens of a document.
+struct Piece {
+  int code[kPieces];
+  int left;  // tokens from here to the document's end; 0 ends the batch
+  int place; // of the batch
+};
+
+// Walk goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any.
+struct Walk {
+  const int* code; // the lane's of a document that starts at 0
+  long long lo;
+  int n;
+  unsigned full;
+  int place, left;
+  const int* at;
+
+  __device__ __forceinline__ void open() {
+    place = (__ffs(full) - 1) & 31;
+    left = __shfl_sync(kAllLanes, n, place), at = code + __shfl_sync(kAllLanes, lo, place);
+    if (!full) left = 0;
+  }
+
+  __device__ __forceinline__ void fetch(Piece& x) {
+    x.left = left, x.place = place;
+#pragma unroll
+    for (int p = 0; p < kPieces; p++) x.code[p] = (int)threadIdx.x % kLanes + p * kLanes < left ? at[p * kLanes] : -1;
+    left -= kPieces * kLanes, at += kPieces * kLanes;
+    if (left <= 0) full &= full - 1, open();
+  }
+};
+
+// Where the bits of live cells are. The difference is compiled, not branched on.
+enum class Live { kAll, kShared, kGlobal };
+
+}  // namespace plaid
