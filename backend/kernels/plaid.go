@@ -23,14 +23,6 @@ func floats32(x []float64) []float32 {
 	return out
 }
 
-func floats64(x []float32) []float64 {
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = float64(v)
-	}
-	return out
-}
-
 // fixedSum adds float32 values as counts of steps 2^-shift, each rounded half to even.
 type fixedSum struct {
 	shift            int

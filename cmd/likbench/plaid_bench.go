@@ -26,7 +26,6 @@ type corpus struct {
 	k     int  // centroids, 0 = the builder's
 	iters int  // of k-means
 	from  synthetic
-	note  string
 }
 
 // endToEnd are the corpora of LIK's bench_fastplaid_e2e: lengths uniform from half of the

@@ -68,7 +68,9 @@ func ok(t *testing.T, args ...string) string {
 	return stdout
 }
 
-func with(args []string, more ...string) []string { return append(append([]string{}, args...), more...) }
+func with(args []string, more ...string) []string {
+	return append(append([]string{}, args...), more...)
+}
 
 // TestPlaidLife takes an index through every command.
 func TestPlaidLife(t *testing.T) {
