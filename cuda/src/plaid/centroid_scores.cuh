@@ -101,6 +101,51 @@ template <> struct Value<S8> {
   }
 };
 
+// storeWhole writes the scores of a tile, its number n along the centroids, of which every centroid and token is there: a row of
+// scores is one address, from which its tokens lie at distances known beforehand.
+template <class T, class E, class Args> __device__ __forceinline__ void storeWhole(const Args& a, const T& tile, int n, long long first) {
+  using Group = GroupOf<T>;
+  const bool select = selects(a);
+  const long long c = (long long)n * T::kARows + tile.rowOfA(0), t = first + tile.rowOfB(0);
+  float v[T::kJ][T::kI];
+#pragma unroll
+  for (int j = 0; j < T::kJ; j++) {
+    Value<E> value;
+    value.tokens(a, t + tile.rowOfB(j) - tile.rowOfB(0), true);
+#pragma unroll
+    for (int i = 0; i < T::kI; i++) v[j][i] = value.of(a, c + tile.rowOfA(i) - tile.rowOfA(0), tile.sum[j][i]);
+  }
+  if (a.score || select) {
+    long long stride;
+    float* to = scoresOf<E>(a, stride) + t;
+#pragma unroll
+    for (int i = 0; i < T::kI; i++) {
+      float* row = to + (c + tile.rowOfA(i) - tile.rowOfA(0)) * stride;
+#pragma unroll
+      for (int j = 0; j < T::kJ; j++) row[tile.rowOfB(j) - tile.rowOfB(0)] = v[j][i];
+    }
+  }
+  if (a.half)
+#pragma unroll
+    for (int i = 0; i < T::kI; i++) {
+      __half* row = (__half*)a.half + (c + tile.rowOfA(i) - tile.rowOfA(0)) * a.half_stride + t;
+#pragma unroll
+      for (int j = 0; j < T::kJ; j++) row[tile.rowOfB(j) - tile.rowOfB(0)] = __float2half_rn(v[j][i]);
+    }
+  if (select) {
+    const long long groups = Groups<E>(a).count;
+    unsigned* keys = keysOf(a) + t * groups + (long long)n * kGroupsOfTile + Group::index(threadIdx.x / kLanes);
+#pragma unroll
+    for (int j = 0; j < T::kJ; j++) {
+      float most = v[j][0];
+#pragma unroll
+      for (int i = 1; i < T::kI; i++) most = fmaxf(most, v[j][i]); // NaN yields
+      most = Group::reduce(most);
+      if (Group::leads(threadIdx.x % kLanes)) keys[(tile.rowOfB(j) - tile.rowOfB(0)) * groups] = rankKey(most);
+    }
+  }
+}
+
 // scores is the body of the first stages. grid (tiles of centroids, tiles of tokens).
 template <class T, class E, class Args> __device__ __forceinline__ void scores(const Args& a, unsigned char* shared) {
   using Group = GroupOf<T>;
@@ -110,6 +155,11 @@ template <class T, class E, class Args> __device__ __forceinline__ void scores(c
     const long long first = (long long)block * T::kBRows;
     __syncthreads(); // shared memory is free
     tile.run({(const unsigned char*)a.centroid, a.k}, blockIdx.x, blockIdx.x + 1, {(const unsigned char*)a.query, a.tq}, first, [&](int n) {
+      // The same for the block. Products of bytes have scales to wait for, and no registers left.
+      if (E::kBytes == 4 && first + T::kBRows <= a.tq && ((long long)n + 1) * T::kARows <= a.k) {
+        storeWhole<T, E>(a, tile, n, first);
+        return;
+      }
       const bool select = selects(a);
       const long long groups = Groups<E>(a).count;
       long long stride;
@@ -164,7 +214,9 @@ struct Column {
 template <class Args> __device__ __forceinline__ void put(const Args& a, const Column& col, long long t, long long place, unsigned long long pair) {
   const unsigned c = rankIndex(pair);
   if (a.cell) ((int*)a.cell)[t * a.p + place] = (int)c;
-  if (a.cell_score) ((float*)a.cell_score)[t * a.p + place] = col.s[c * col.stride];
+  if (!a.cell_score) return;
+  const unsigned key = (unsigned)(pair >> 32); // a NaN's or a zero's does not tell all
+  ((float*)a.cell_score)[t * a.p + place] = key == 0 || key == rankKey(0.0f) ? col.s[c * col.stride] : rankScore(key);
 }
 
 // leastKey is the p-th largest of the pairs of threads' maxima: p scores of the token at least have a key as large. 0 if p is
