@@ -47,18 +47,25 @@ struct Maps {
   __device__ __forceinline__ unsigned* of(long long q, int part) const { return documents + (q * parts + part) * pitch; }
 };
 
-// markList sets the bits of a list's documents that lie in the words from first on. A warp takes it.
+// markList sets the bits of a list's documents that lie in the words from first on. A warp takes it, and has kAhead documents
+// of each lane on their way before it looks at one.
 __device__ __forceinline__ void markList(const plaid_candidates_args& a, unsigned* bits, long long first, long long words, Span list) {
-  const int* doc = (const int*)a.list_doc;
-#pragma unroll 8
-  for (long long e = list.lo + threadIdx.x % kLanes; e < list.hi; e += kLanes) {
-    const int j = doc[e];
-    if (j < 0 || j >= a.documents) {
-      raiseFault(a.status, a.tag, 2, 3, e);
-      continue;
+  constexpr int kAhead = 8;
+  for (long long from = list.lo + threadIdx.x % kLanes; from < list.hi; from += kAhead * kLanes) {
+    const int* doc = (const int*)a.list_doc + from;
+    const int left = (int)min((list.hi - from + kLanes - 1) / kLanes, (long long)kAhead);
+    int j[kAhead];
+#pragma unroll
+    for (int i = 0; i < kAhead; i++) j[i] = i < left ? doc[i * kLanes] : 0;
+#pragma unroll
+    for (int i = 0; i < kAhead; i++) {
+      if (i >= left) break;
+      const unsigned w = (unsigned)(j[i] / 32 - first); // of a span before: too large
+      if (j[i] < 0 || j[i] >= a.documents)
+        raiseFault(a.status, a.tag, 2, 3, from + i * kLanes);
+      else if (w < words)
+        atomicOr(bits + w, 1u << (j[i] % 32));
     }
-    const unsigned w = (unsigned)(j / 32 - first); // of a span before: too large
-    if (w < words) atomicOr(bits + w, 1u << (j % 32));
   }
 }
 
