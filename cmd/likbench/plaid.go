@@ -104,6 +104,9 @@ when it is run again.`,
 	f.BoolVar(&o.AllowEmpty, "allow-empty", false, "build an index without tokens")
 	f.BoolVar(&o.Restart, "restart", false, "discard what an interrupted build has finished")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
+		if o.Bits == 0 { // which build.Options takes for the default
+			return usage("--bits 0: want 1, 2, 4 or 8")
+		}
 		t, err := in.open()
 		if err != nil {
 			return err

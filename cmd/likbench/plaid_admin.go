@@ -250,7 +250,7 @@ func deleteCommand() *cobra.Command {
 func change(out io.Writer, dir string, do func(*store.Writer) error) (err error) {
 	w, err := store.OpenWriter(dir)
 	if err != nil {
-		return err
+		return foreign(dir, err)
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	if err := do(w); err != nil {

@@ -26,6 +26,7 @@ type array struct {
 	shape []int64
 	codec *num.Codec
 	open  func() (io.ReadCloser, error) // at the first element
+	toEnd bool                          // nothing follows the last element
 }
 
 // elementCodecs are the element types that are read, in NumPy's spelling.
@@ -64,7 +65,7 @@ func npyArray(file string, open func() (io.ReadCloser, error)) (*array, error) {
 	if _, err := h.Bytes(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	a := &array{file: file, codec: elementCodecs[h.DType]}
+	a := &array{file: file, codec: elementCodecs[h.DType], toEnd: true}
 	if a.codec == nil {
 		return nil, fmt.Errorf("%s: elements of type %q are not read", file, h.DType)
 	}
@@ -212,6 +213,8 @@ type floats struct {
 	r   io.ReadCloser
 	b   *bufio.Reader
 	raw []byte
+
+	done int64 // bytes
 }
 
 func (a *array) reader() (*floats, error) {
@@ -224,10 +227,35 @@ func (a *array) reader() (*floats, error) {
 
 func (f *floats) read(dst []float32) error {
 	f.raw = slices.Grow(f.raw[:0], len(dst)*f.a.codec.Size())[:len(dst)*f.a.codec.Size()]
-	if _, err := io.ReadFull(f.b, f.raw); err != nil {
+	n, err := io.ReadFull(f.b, f.raw)
+	if f.done += int64(n); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		elements, _ := f.a.elements()
+		return fmt.Errorf("%s: ends after %d bytes of data, %d wanted: %w", f.a.file, f.done, elements*int64(f.a.codec.Size()), io.ErrUnexpectedEOF)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", f.a.file, err)
 	}
 	f.a.codec.Decode32(dst, f.raw)
+	return nil
+}
+
+// end is called after the last element. What follows it in a file of its own is an error, and
+// the checksum of a member of a .npz file is compared when its end is met.
+func (f *floats) end() error {
+	if !f.a.toEnd {
+		return nil
+	}
+	return f.a.atEnd(f.b)
+}
+
+// atEnd reads the end of a file.
+func (a *array) atEnd(r io.Reader) error {
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		elements, _ := a.elements()
+		return fmt.Errorf("%s: goes on after %d elements of shape %v", a.file, elements, a.shape)
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: %w", a.file, err)
+	}
 	return nil
 }
 
@@ -241,13 +269,21 @@ func (a *array) ints() (out []int64, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	raw, err := io.ReadAll(r)
-	n, _ := a.elements()
-	if err == nil && int64(len(raw)) < n*int64(a.codec.Size()) {
-		err = fmt.Errorf("%s: %d bytes for %d elements: %w", a.file, len(raw), n, io.ErrUnexpectedEOF)
+	n, fits := a.elements()
+	if !fits {
+		return nil, fmt.Errorf("%s: shape %v overflows", a.file, a.shape)
 	}
-	if err != nil {
-		return nil, err
+	raw, err := io.ReadAll(io.LimitReader(r, n*int64(a.codec.Size())))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", a.file, err)
+	case int64(len(raw)) < n*int64(a.codec.Size()):
+		return nil, fmt.Errorf("%s: %d bytes for %d elements: %w", a.file, len(raw), n, io.ErrUnexpectedEOF)
+	}
+	if a.toEnd {
+		if err := a.atEnd(r); err != nil {
+			return nil, err
+		}
 	}
 	size := a.codec.Size()
 	out = make([]int64, n)

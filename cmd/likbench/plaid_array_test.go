@@ -52,6 +52,34 @@ func TestNPZ(t *testing.T) {
 	require.ErrorContains(t, err, `no array "nosuch", only offsets, tokens`)
 }
 
+// TestNPZChecksum: a byte that changed inside a .npz file is found, at the end of the array.
+func TestNPZChecksum(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.CreateHeader(&zip.FileHeader{Name: "vectors.npy", Method: zip.Store})
+	require.NoError(t, err)
+	raw, err := npy.AppendHeader(nil, npy.NumPy, "f4", 2, 16, 8)
+	require.NoError(t, err)
+	_, err = w.Write(append(raw, make([]byte, 1024)...))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	whole := b.Bytes()
+	path := filepath.Join(t.TempDir(), "x.npz")
+	for _, x := range []byte{0, 1} {
+		whole[800] ^= x
+		require.NoError(t, os.WriteFile(path, whole, 0o644))
+		got, err := (&inputFlags{what: "documents", vectors: path, scale: 1}).open()
+		require.NoError(t, err)
+		_, err = got.all()
+		if x == 0 {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, zip.ErrChecksum)
+			require.ErrorContains(t, err, path)
+		}
+	}
+}
+
 // FuzzArray: whatever a file of vectors holds, it is read or refused.
 func FuzzArray(f *testing.F) {
 	raw, err := safetensors.Serialize(map[string]safetensors.TensorView{}, nil)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,17 @@ func ownIndex(dir string) (bool, error) {
 		return true, s.Close()
 	}
 	return !errors.Is(err, store.ErrNoIndex), nil
+}
+
+// foreign says more of a failure to change an index of another program.
+func foreign(dir string, err error) error {
+	if !errors.Is(err, store.ErrNoIndex) {
+		return err
+	}
+	if _, statErr := os.Stat(filepath.Join(dir, "metadata.json")); statErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w of this program: convert %s by --to likbench, and change what that writes", err, dir)
 }
 
 func fsckStore(dir string, repair bool) (found []finding, warnings []string, err error) {
@@ -93,7 +105,7 @@ func addTo(ctx context.Context, c *cobra.Command, dev backend.Device, dir string
 	start := time.Now()
 	stats, drift, err := build.Add(ctx, dev, dir, t, o)
 	if err != nil {
-		return wrapped(err)
+		return wrapped(foreign(dir, err))
 	}
 	bar.close()
 	w := c.OutOrStdout()
@@ -117,7 +129,7 @@ func compactCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			generation, err := store.Compact(args[0])
 			if err != nil {
-				return err
+				return foreign(args[0], err)
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "generation %d\n", generation)
 			return err
@@ -148,6 +160,11 @@ the first are decoded and encoded again with the first one's centroids, which lo
 			return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error { return mergeAnew(ctx, c, dev, args[0], args[1:]) })
 		}
 		if err != nil {
+			for _, dir := range args[1:] {
+				if own, ownErr := ownIndex(dir); ownErr == nil && !own {
+					return foreign(dir, err)
+				}
+			}
 			return err
 		}
 		for i, s := range shifts {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ func (f *inputFlags) open() (*tokens, error) {
 		return textTokens(f.text, f.what == "queries")
 	}
 	if !(math.Abs(f.scale) <= math.MaxFloat32) || f.scale == 0 {
-		return nil, usage("--scale %v", f.scale)
+		return nil, usage("--scale %v: want a number other than 0 that float32 holds", f.scale)
 	}
 	a, err := openArray(f.vectors, f.vectorsName, "vectors", "tokens", "embeddings")
 	if err != nil {
@@ -154,6 +155,9 @@ func (t *tokens) Documents() iter.Seq2[[]float32, error] {
 			if !yield(row, err) || err != nil {
 				return
 			}
+		}
+		if err := r.end(); err != nil {
+			yield(nil, err)
 		}
 	}
 }
@@ -243,6 +247,9 @@ func readTexts(path string) (texts []string, err error) {
 				return nil, fmt.Errorf("%s: line %d: no field text", path, n)
 			}
 			text = *v.Text
+		}
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return nil, fmt.Errorf("%s: line %d: not UTF-8 text", path, n)
 		}
 		texts = append(texts, text)
 	}

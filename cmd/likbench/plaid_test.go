@@ -230,6 +230,12 @@ func TestPlaidRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(at("ids"), []byte("1\nx\n"), 0o644))
 	require.NoError(t, os.WriteFile(at("unknown"), []byte("1\n77\n"), 0o644))
 	require.NoError(t, os.WriteFile(at("empty.npy"), nil, 0o644))
+	other := at("other")
+	ok(t, "convert", index, other, "--to", "fastplaid17")
+	whole, err := os.ReadFile(docs[1])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(at("cut.npy"), whole[:len(whole)-5], 0o644))
+	require.NoError(t, os.WriteFile(at("long.npy"), append(whole, 0), 0o644))
 	require.NoError(t, os.WriteFile(at("huge.safetensors"), []byte("\xff\xff\xff\xff\xff\xff\xff\x7f{}"), 0o644))
 	for _, x := range []struct {
 		code int
@@ -263,6 +269,15 @@ func TestPlaidRefuses(t *testing.T) {
 		{exitFailure, "holds neither", []string{"eval", "--data", dir}},
 		{exitUsage, `bench "fast"`, []string{"bench", "fast"}},
 		{exitUsage, "bits", with(docs, "build", at("new"), "--bits", "3")},
+		{exitFailure, "cut.npy: ends after 2235 bytes of data, 2240 wanted", []string{"build", at("new"), "--vectors", at("cut.npy"), "--offsets", docs[3]}},
+		{exitFailure, "long.npy: goes on after 560 elements", []string{"build", at("new"), "--vectors", at("long.npy"), "--offsets", docs[3]}},
+		{exitUsage, "--bits 0", with(docs, "build", at("new"), "--bits", "0")},
+		{exitFailure, "line 1: not UTF-8 text", []string{"build", at("new"), "--text", docs[1]}},
+		{exitFailure, "index exists", []string{"convert", index, index, "--to", "fastplaid17"}},
+		{exitFailure, "no index of this program: convert", []string{"compact", other}},
+		{exitFailure, "no index of this program: convert", []string{"delete", other, "1"}},
+		{exitFailure, "no index of this program: convert", with(docs, "add", other)},
+		{exitFailure, "no index of this program: convert", []string{"merge", at("new"), index, other}},
 	} {
 		t.Run(strings.Join(x.args, " "), func(t *testing.T) {
 			code, _, stderr := call(t, append([]string{"plaid"}, x.args...)...)

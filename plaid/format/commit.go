@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 )
@@ -222,8 +224,20 @@ var ours = map[string]bool{
 	"centroids.pt": true, "buckets.pt": true, "avg_residual.pt": true, "ivf.pid.pt": true,
 }
 
-// vacant refuses a folder that holds an index.
+// generation is the name of what makes a folder an index of package store.
+var generation = regexp.MustCompile(`^manifest-\d{20}$`)
+
+// vacant refuses a folder that holds an index, of package store included.
 func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(dir, err)
+	}
+	for _, e := range entries {
+		if generation.MatchString(e.Name()) {
+			return &Error{File: filepath.Join(dir, e.Name()), Byte: -1, Element: -1, Err: fmt.Errorf("not overwritten: %w", ErrExists)}
+		}
+	}
 	if _, err := os.Lstat(filepath.Join(dir, metadataName)); err == nil {
 		return &Error{File: filepath.Join(dir, metadataName), Byte: -1, Element: -1, Err: fmt.Errorf("not overwritten: %w", ErrExists)}
 	}

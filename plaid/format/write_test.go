@@ -283,6 +283,13 @@ func TestWriteRefuses(t *testing.T) {
 	_, err = save(dir, ColBERT, sample(6, 8, 2, 3, 3), WriteOptions{})
 	require.ErrorIs(t, err, ErrExists)
 	require.Equal(t, before, snapshot(t, dir))
+	own := filepath.Join(parent, "own") // of package store
+	require.NoError(t, os.Mkdir(own, 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(own, "manifest-00000000000000000007"), nil, 0o666))
+	before = snapshot(t, own)
+	_, err = save(own, NextPlaid, sample(5, 8, 2, 3, 3), WriteOptions{})
+	require.ErrorIs(t, err, ErrExists)
+	require.Equal(t, before, snapshot(t, own))
 }
 
 // snapshot is the content of a folder.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -116,7 +117,7 @@ func (w *Writer) publish(m *manifest) error {
 func (w *Writer) settle() error {
 	w.behind = true
 	if err := w.disk.syncDir(w.dir); err != nil {
-		return &Error{File: w.dir, Byte: -1, Element: -1, Err: errors.Join(ErrNotDurable, err)}
+		return &Error{File: w.dir, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrNotDurable, err)}
 	}
 	w.behind = false
 	return nil

@@ -269,3 +269,19 @@ func TestCutWhileMapped(t *testing.T) {
 	require.PanicsWithValue(t, "other", func() { _ = s.Guard(func() error { panic("other") }) })
 	require.NoError(t, s.Close())
 }
+
+// TestDanglingManifest: a manifest that is listed and leads nowhere is an error, not waited for.
+func TestDanglingManifest(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, manifestName(3))
+	if err := os.Symlink(filepath.Join(dir, "nosuch"), path); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	_, err := Open(dir)
+	require.ErrorIs(t, err, ErrMissing)
+	require.ErrorContains(t, err, path)
+	require.NotContains(t, err.Error(), "\n")
+	_, err = OpenWriter(filepath.Join(dir, "none"))
+	require.ErrorIs(t, err, ErrNoIndex)
+	require.NotContains(t, err.Error(), "\n")
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -84,7 +85,7 @@ func list(dir string) (*listing, error) {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{File: dir, Byte: -1, Element: -1, Err: errors.Join(ErrNoIndex, err)}
+		return nil, &Error{File: dir, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrNoIndex, err)}
 	case err != nil:
 		return nil, fail(dir, err)
 	}
@@ -161,9 +162,9 @@ func readManifest(dir string, generation uint64) (*manifest, error) {
 const relist = 100
 
 // newest reads the newest generation. Where a writer removes it between our finding and
-// reading it there is a newer one.
+// reading it there is a newer one; a name that stays and leads nowhere is an error.
 func newest(dir string) (*manifest, error) {
-	for tries := 0; ; {
+	for tries, last := 0, uint64(0); ; {
 		l, err := list(dir)
 		if err != nil {
 			return nil, err
@@ -178,6 +179,13 @@ func newest(dir string) (*manifest, error) {
 		m, err := readManifest(dir, l.newest)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return m, err
+		}
+		if l.newest != last {
+			tries, last = 0, l.newest
+		}
+		if tries++; tries >= relist {
+			path := filepath.Join(dir, manifestName(l.newest))
+			return nil, &Error{File: path, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrMissing, err)}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,7 +130,7 @@ func (w *Writer) resume(skip map[kind]bool) error {
 		path := w.path(e)
 		switch info, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			return &Error{File: path, Byte: -1, Element: -1, Err: errors.Join(ErrMissing, err)}
+			return &Error{File: path, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrMissing, err)}
 		case err != nil:
 			return fail(path, err)
 		case info.Size() < e.length:
@@ -292,7 +293,7 @@ func (w *Writer) usable() error {
 	case w.closed:
 		return fail(w.dir, ErrClosed)
 	case w.broken != nil:
-		return fail(w.dir, errors.Join(ErrBroken, w.broken))
+		return fail(w.dir, fmt.Errorf("%w: %w", ErrBroken, w.broken))
 	}
 	return nil
 }
