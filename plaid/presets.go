@@ -89,10 +89,10 @@ type SearchOptions struct {
 	// Candidates is how many documents of the first round go on, by centroid scores; 0 takes
 	// the preset's: 4096 for CompatFastPlaid, 256, 1024 or max(4k, 4096) by k for
 	// CompatPLAID. Auto has one round unless it is given or more than 4096 documents are
-	// expected; then 1024, or twice Exact, go on.
+	// expected; then 1024, or twice Exact, go on. Auto never takes less than k.
 	Candidates int
 	// Exact is how many documents are scored exactly; 0 takes the preset's: max(128, 8k)
-	// for Auto, a quarter of Candidates for the others.
+	// for Auto, which never takes less than k, a quarter of Candidates for the others.
 	Exact int
 	// Threshold is CompatPLAID's t_cs; 0 takes the preset's: 0.5, 0.45 or 0.4 by k.
 	Threshold float32
@@ -160,7 +160,10 @@ func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
 		p.pruned, p.cut = true, true
 		p.reason = fmt.Sprintf("preset compat-plaid: its rules for k %d", k)
 	default:
-		p.probe, p.first, p.exact, p.widen = or(o.Probe, autoProbe), o.Candidates, or(o.Exact, max(128, 8*k)), true
+		p.probe, p.exact, p.widen = or(o.Probe, autoProbe), max(k, or(o.Exact, max(128, 8*k))), true
+		if o.Candidates > 0 {
+			p.first = max(k, o.Candidates)
+		}
 		ix.chooseMethod(&p, tq, k, sel, o)
 		ix.chooseRounds(&p, tq)
 	}

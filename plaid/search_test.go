@@ -134,6 +134,20 @@ func TestFilters(t *testing.T) {
 	same(t, o.rank(t, q, docsOf, 10), hits)
 }
 
+// TestAutoGivesK: fewer results than k mean that there are no more, whatever a round is told to keep.
+func TestAutoGivesK(t *testing.T) {
+	docs := collection(71, 16, lengths(72, 80, 6)...)
+	ix := load(t, host.Backend{}, built(t, docs, 16, 2), plaid.LoadOptions{})
+	s := searcher(t, ix)
+	for _, o := range []plaid.SearchOptions{{Method: plaid.MethodProbe, Candidates: 1}, {Method: plaid.MethodProbe, Exact: 1}, {Method: plaid.MethodProbe, Candidates: 3, Exact: 2}, {Method: plaid.MethodScan, Exact: 1}} {
+		for _, k := range []int{30, ix.Searchable(), ix.Searchable() + 9} {
+			hits, stats, err := s.Search(context.Background(), part(collection(73, 16, 3), 0), k, o)
+			require.NoError(t, err)
+			require.Len(t, hits, min(k, ix.Searchable()), "%+v: %v", o, stats)
+		}
+	}
+}
+
 func TestProbingWidens(t *testing.T) {
 	docs := collection(31, 16, lengths(6, 90, 5)...)
 	q := part(collection(32, 16, 1), 0)

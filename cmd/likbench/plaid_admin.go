@@ -25,9 +25,17 @@ func statCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, closer.Close()) }()
-			return printStat(c.OutOrStdout(), src)
+			return guarded(src, func() error { return printStat(c.OutOrStdout(), src) })
 		},
 	}
+}
+
+// guarded runs f, in which a mapped file that is cut short is an error.
+func guarded(src format.Source, f func() error) error {
+	if s, ok := src.(interface{ Guard(func() error) error }); ok {
+		return s.Guard(f)
+	}
+	return f()
 }
 
 func printStat(w io.Writer, src format.Source) error {
@@ -188,6 +196,9 @@ Documents that are deleted are left out, and the others move up.`,
 	cmd.Flags().IntVar(&o.ChunkDocuments, "chunk", 0, "documents of a chunk; default the layout's")
 	cmd.Flags().BoolVar(&o.Tch, "tch", false, "spell .npy headers as fast-plaid's Rust side does")
 	cmd.RunE = func(c *cobra.Command, args []string) (err error) {
+		if o.ChunkDocuments < 0 {
+			return usage("--chunk %d", o.ChunkDocuments)
+		}
 		src, closer, err := openIndex(args[0])
 		if err != nil {
 			return err
@@ -203,7 +214,8 @@ Documents that are deleted are left out, and the others move up.`,
 		if src, err = live(src); err != nil {
 			return err
 		}
-		written, err := format.Write(args[1], flavour, src, o)
+		var written *format.Written
+		err = guarded(src, func() (err error) { written, err = format.Write(args[1], flavour, src, o); return err })
 		if err != nil {
 			return err
 		}

@@ -274,6 +274,7 @@ func TestPlaidRefuses(t *testing.T) {
 		{exitUsage, "--bits 0", with(docs, "build", at("new"), "--bits", "0")},
 		{exitFailure, "line 1: not UTF-8 text", []string{"build", at("new"), "--text", docs[1]}},
 		{exitFailure, "index exists", []string{"convert", index, index, "--to", "fastplaid17"}},
+		{exitUsage, "--chunk -1", []string{"convert", index, at("new"), "--to", "likbench", "--chunk", "-1"}},
 		{exitFailure, "no index of this program: convert", []string{"compact", other}},
 		{exitFailure, "no index of this program: convert", []string{"delete", other, "1"}},
 		{exitFailure, "no index of this program: convert", with(docs, "add", other)},

@@ -91,6 +91,9 @@ type writer struct {
 // check looks at everything that can be seen without reading the payload.
 func (w *writer) check(chunkDocuments int) (err error) {
 	s := w.source
+	if chunkDocuments < 0 {
+		return fmt.Errorf("format: %d documents of a chunk: %w", chunkDocuments, ErrRange)
+	}
 	if w.flavour < FastPlaid14 || w.flavour > ColBERT {
 		return fmt.Errorf("format: writing %s: %w", w.flavour, ErrUnsupported)
 	}

@@ -283,6 +283,8 @@ func TestWriteRefuses(t *testing.T) {
 	_, err = save(dir, ColBERT, sample(6, 8, 2, 3, 3), WriteOptions{})
 	require.ErrorIs(t, err, ErrExists)
 	require.Equal(t, before, snapshot(t, dir))
+	_, err = save(filepath.Join(parent, "chunks"), NextPlaid, sample(5, 8, 2, 3, 3), WriteOptions{ChunkDocuments: -1})
+	require.ErrorIs(t, err, ErrRange)
 	own := filepath.Join(parent, "own") // of package store
 	require.NoError(t, os.Mkdir(own, 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(own, "manifest-00000000000000000007"), nil, 0o666))

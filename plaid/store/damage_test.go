@@ -266,6 +266,9 @@ func TestCutWhileMapped(t *testing.T) {
 	require.ErrorIs(t, err, ErrChanged)
 	require.Equal(t, path, e.File)
 	require.GreaterOrEqual(t, e.Byte, int64(80_000))
+	require.ErrorIs(t, s.ReadResiduals(make([]byte, len(s.Residuals())), 0), ErrChanged)
+	require.NoError(t, os.Truncate(s.path(fileCodes), 0))
+	require.ErrorIs(t, s.ReadCodes(make([]int32, 10), 0), ErrChanged)
 	require.PanicsWithValue(t, "other", func() { _ = s.Guard(func() error { panic("other") }) })
 	require.NoError(t, s.Close())
 }
@@ -284,4 +287,33 @@ func TestDanglingManifest(t *testing.T) {
 	_, err = OpenWriter(filepath.Join(dir, "none"))
 	require.ErrorIs(t, err, ErrNoIndex)
 	require.NotContains(t, err.Error(), "\n")
+}
+
+// TestLinkedFiles: an index of linked files is read; a writer, which cuts files to its own
+// generation, would take from the index that they belong to.
+func TestLinkedFiles(t *testing.T) {
+	dir, linked := small(t), t.TempDir()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	for _, path := range files {
+		to := filepath.Join(linked, filepath.Base(path))
+		if raw, err := os.ReadFile(path); strings.Contains(path, "manifest-") {
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(to, raw, 0o666))
+		} else if err := os.Symlink(path, to); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+	}
+	c := sampleCodec(4, 8, 2, 3)
+	w, err := OpenWriter(dir)
+	require.NoError(t, err)
+	require.NoError(t, w.Append(sampleBlock(2, c, 7)))
+	_, err = w.Commit()
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	_, err = OpenWriter(linked)
+	require.ErrorIs(t, err, ErrUnsupported)
+	r, err := Check(dir)
+	require.NoError(t, err)
+	require.Empty(t, r.Problems)
 }

@@ -16,13 +16,15 @@ func (s *Snapshot) Compacted() (format.Source, error) {
 		return s, nil
 	}
 	l := &live{Snapshot: s, offsets: make([]int64, 1, s.Live()+1)}
-	err := s.runs(func(from, to int) error {
-		old, at := s.Offsets(), l.offsets[len(l.offsets)-1]
-		l.starts, l.moved = append(l.starts, at), append(l.moved, old[from]-at)
-		for j := from; j < to; j++ {
-			l.offsets = append(l.offsets, at+old[j+1]-old[from])
-		}
-		return nil
+	err := s.Guard(func() error {
+		return s.runs(func(from, to int) error {
+			old, at := s.Offsets(), l.offsets[len(l.offsets)-1]
+			l.starts, l.moved = append(l.starts, at), append(l.moved, old[from]-at)
+			for j := from; j < to; j++ {
+				l.offsets = append(l.offsets, at+old[j+1]-old[from])
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func openManifest(dir string, m *manifest, o OpenOptions) (*Snapshot, error) {
 		}
 		s.regions[i] = r
 	}
-	if err := s.check(); err != nil {
+	if err := s.Guard(s.check); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -248,7 +248,9 @@ func (s *Snapshot) ReadCodes(dst []int32, from int64) error {
 	if err := s.span(from, int64(len(dst))); err != nil {
 		return err
 	}
-	copy(dst, s.Codes()[from:])
+	if err := s.Guard(func() error { copy(dst, s.Codes()[from:]); return nil }); err != nil {
+		return err
+	}
 	if at := outside(dst, s.m.k); at >= 0 {
 		return corruptElement(s.path(fileCodes), from+int64(at), "code %d of %d", dst[at], s.m.k)
 	}
@@ -267,8 +269,7 @@ func (s *Snapshot) ReadResiduals(dst []byte, from int64) error {
 	if err := s.span(from, int64(len(dst))/row); err != nil {
 		return err
 	}
-	copy(dst, s.Residuals()[from*row:])
-	return nil
+	return s.Guard(func() error { copy(dst, s.Residuals()[from*row:]); return nil })
 }
 
 func (s *Snapshot) span(from, n int64) error {

@@ -128,6 +128,10 @@ func (w *Writer) resume(skip map[kind]bool) error {
 			continue
 		}
 		path := w.path(e)
+		if link, err := os.Lstat(path); err == nil && !link.Mode().IsRegular() {
+			// What stands behind a link may be another index, of a later generation, whose files this would cut.
+			return fail(path, because(ErrUnsupported, "%s, which is read, but not written to", link.Mode().Type()))
+		}
 		switch info, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			return &Error{File: path, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrMissing, err)}
