@@ -10,6 +10,8 @@ var (
 	ErrOptions = errors.New("invalid options")
 	// ErrNotFinite reports a component that is NaN or infinite.
 	ErrNotFinite = errors.New("component is not finite")
+	// ErrNorm reports a token longer than 2^62, whose norm an index cannot hold: normalise first.
+	ErrNorm = errors.New("token too long for the arithmetic of scores, normalise")
 	// ErrWidth reports a document whose components are no whole tokens, or a collection of
 	// another width than the index.
 	ErrWidth = errors.New("wrong number of components")

@@ -212,3 +212,17 @@ func TestProgressAndStatistics(t *testing.T) {
 	require.Positive(t, s.DevicePeak)
 	require.Equal(t, int64(20), s.Centroids)
 }
+
+// TestNormBeyondScores: a token whose rebuilt squares overflow float32 would score 0 everywhere.
+func TestNormBeyondScores(t *testing.T) {
+	docs := &Arrays{Components: 8, Vectors: make([]float32, 32), Offsets: []int64{0, 1, 1, 4}}
+	for i := range docs.Vectors {
+		docs.Vectors[i] = float32(i%5) - 2
+	}
+	docs.Vectors[17] = 1e19
+	_, _, err := InMemory(ctx(), fast(t), docs, Options{})
+	require.ErrorIs(t, err, ErrNorm)
+	require.ErrorContains(t, err, "build: document 2: a norm of 1e+19")
+	_, _, err = InMemory(ctx(), fast(t), docs, Options{Normalize: true})
+	require.NoError(t, err)
+}

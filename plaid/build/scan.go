@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"sync"
@@ -12,6 +13,11 @@ import (
 
 // Norms outside 1 ± oddNorm are counted: late-interaction models give unit vectors.
 const oddNorm = 1e-2
+
+// longest is the square of the norm that a token may have: the squares of what an index
+// rebuilds are summed in float32, and where that overflows, scores are 0. What is rebuilt may
+// be longer than the token, so there is room.
+const longest = 0x1p124
 
 // census is what the first reading finds out.
 type census struct {
@@ -44,7 +50,7 @@ func (b *builder) scan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		marks = markAll(marks[:0], part, b.d)
+		marks = markAll(marks[:0], part, b.d, b.o.Normalize)
 		for i, m := range marks {
 			if m.err != nil {
 				return m.err
@@ -71,7 +77,7 @@ func (b *builder) scan(ctx context.Context) error {
 }
 
 // markAll looks at the documents of a block, several at a time.
-func markAll(marks []mark, part *block, d int) []mark {
+func markAll(marks []mark, part *block, d int, normalize bool) []mark {
 	starts := make([]int, len(part.lens)+1)
 	for i, n := range part.lens {
 		starts[i+1] = starts[i] + int(n)*d
@@ -88,6 +94,9 @@ func markAll(marks []mark, part *block, d int) []mark {
 			next.Unlock()
 			for i := lo; i < hi; i++ {
 				marks[i] = markOf(part.vectors[starts[i]:starts[i+1]], part.numbers[i], d)
+				if marks[i].squares > longest && marks[i].err == nil && !normalize {
+					marks[i].err = documentError(part.numbers[i], fmt.Errorf("a norm of %.3g: %w", math.Sqrt(marks[i].squares), ErrNorm))
+				}
 			}
 			if lo == hi {
 				return

@@ -26,6 +26,7 @@ type commit struct {
 	created bool // the folder is ours to remove
 	lock    *folderLock
 	bytes   int64
+	failed  bool // a file was not written: nothing will be published
 }
 
 // begin makes the folder if there is none and removes what a killed writer left in it. With
@@ -80,8 +81,13 @@ func (c *commit) remove(name string) error {
 	return fail(path, os.Remove(path))
 }
 
-// file writes one file under its temporary name.
+// file writes one file under its temporary name, unless an earlier one failed: its error is
+// the one that counts.
 func (c *commit) file(name string, write func(w *bufio.Writer) error) (err error) {
+	if c.failed {
+		return nil
+	}
+	defer func() { c.failed = c.failed || err != nil }()
 	path := filepath.Join(c.dir, tempPrefix+name)
 	if err := c.step("create", path); err != nil {
 		return fail(path, err)
