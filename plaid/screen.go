@@ -3,6 +3,7 @@ package plaid
 import (
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 
 	"github.com/likbench/likbench/backend"
@@ -123,18 +124,43 @@ const mostInverse = 8
 // screenable reports whether the screen's bounds hold for the queries at hand: neither
 // integers nor halves may overflow.
 func (s *Searcher) screenable() bool {
-	ix, largest := s.ix, float32(0)
+	ix, largest := s.ix, 0.0 // no component is larger than the norm
 	for _, i := range s.run.group {
-		for _, x := range s.run.c.tokens(i) {
-			largest = max(largest, x, -x)
-		}
+		largest = max(largest, s.run.norms[i])
 	}
 	if s.form == ScreenInt8 {
 		const far = 1e30 // from the largest float32: room for every product and sum
-		return ix.invMax <= mostInverse && ix.dim <= math.MaxInt32/(128*128) && float64(largest)*float64(ix.dim)*ix.rawNorm() < far
+		return ix.invMax <= mostInverse && ix.dim <= math.MaxInt32/(128*128) && largest*float64(ix.dim)*ix.rawNorm() < far
 	}
 	const large = 32768 // half of the largest f16: room for the sum of centroid and weight
 	return (ix.screens.halfExact || ix.invMax <= mostInverse) && largest <= large && ix.centroidNorm+ix.screens.largest <= large
+}
+
+// screenSerial is the queries of a batch that are not worth goroutines.
+const screenSerial = 4
+
+// screenAll writes the queries of the group in the screen's form, from token off[e] on, and
+// the slack of each.
+func (s *Searcher) screenAll(off []int64) {
+	r := &s.run
+	for range r.group {
+		r.slack = append(r.slack, 0)
+	}
+	some := func(first, step int) {
+		for e := first; e < len(r.group); e += step {
+			r.slack[e] = s.screened(off[e], r.c.tokens(r.group[e]), r.norms[r.group[e]])
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), len(r.group)/screenSerial)
+	if r.screen == ScreenNone || workers < 2 {
+		some(0, 1)
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { some(w, workers) })
+	}
+	wg.Wait()
 }
 
 // screened writes a query in the screen's form from token at on, and returns by how much a
@@ -166,16 +192,17 @@ func (ix *Index) quantize(dst []int8, unit *float32, q []float32) float64 {
 	for _, x := range q {
 		largest = max(largest, math.Abs(float64(x)))
 	}
-	u := largest / 127
+	u, per := largest/127, 127/largest
+	if !(per <= math.MaxFloat64) {
+		u, per = 0, 0 // nothing but zeros, or as good as
+	}
 	var lost, kept float64 // Σ|a|, Σ|u·Q|
 	for i, x := range q {
-		dst[i] = 0
-		if u > 0 {
-			dst[i] = int8(math.RoundToEven(float64(x) / u))
-		}
-		y := u * float64(dst[i])
-		lost, kept = lost+math.Abs(float64(x)-y), kept+math.Abs(y)
+		n := math.RoundToEven(float64(x) * per)
+		dst[i] = int8(n)
+		lost, kept = lost+math.Abs(float64(x)-u*n), kept+math.Abs(n)
 	}
+	kept *= u
 	*unit = float32(u * sc.unit)
 	// Roundings of float32: of the centroid's score and the exact product, of the decoded
 	// vector, of the step and of the multiply-add.

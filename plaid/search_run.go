@@ -80,9 +80,10 @@ func (s *Searcher) start(last int64) error {
 	default:
 		sh.list = int64(len(s.sel.docs))
 	}
-	// A screen is three launches more: it pays where it spares most exact scores, or many.
+	// A screen is three launches more, and the host's work on every query: it pays where it
+	// spares most exact scores of a query, or many.
 	r.screen, sh.last = ScreenNone, sh.list
-	if screenFewer*last < sh.list || 2*last < sh.list && s.exactWork(sh) > largeWork {
+	if screenFewer*last < sh.list || 2*last < sh.list && s.exactWork(sh) > largeWork*float64(sh.nq) {
 		if err := s.needScreen(); err != nil {
 			return err
 		}
@@ -105,8 +106,8 @@ func firstLast(k int) int64 { return int64(2*k + 16) }
 // few of them.
 const screenFewer = 4
 
-// largeWork is the multiply-adds of exact scores that take longer than some launches on any
-// device.
+// largeWork is the multiply-adds of a query's exact scores that take longer than some launches
+// on any device.
 const largeWork = 1 << 28
 
 // exactWork is the multiply-adds of scoring the whole list exactly.
@@ -201,10 +202,10 @@ func (s *Searcher) uploadQueries() error {
 		approx[e], exact[e], screen[e] = int32(a.Shift()), int32(x.Shift()), int32(x.Shift()-1)
 		r.scales = append(r.scales, x)
 		copy(tokens[at*d:], q)
-		r.slack = append(r.slack, s.screened(at, q, norm))
 		at += n
 		off[e+1] = at
 	}
+	s.screenAll(off)
 	if err := s.stream.Upload(s.work, 0, raw(s.in[:v.upload/8])); err != nil {
 		return err
 	}
