@@ -128,7 +128,7 @@ func TestTinyCollections(t *testing.T) {
 	opposite := &Arrays{Components: 8, Vectors: append(append([]float32{}, equal.Vectors[:8]...), 0, -0.6, 0, 0, 0.8, 0, 0, 0), Offsets: []int64{0, 2}}
 	huge := clustered(5, 20, 6, 8)
 	for i := range huge.Vectors {
-		huge.Vectors[i] *= 1e37
+		huge.Vectors[i] *= 1e18 // near the longest that is taken: see TestNormBeyondScores
 	}
 	for name, c := range map[string]struct {
 		docs *Arrays
