@@ -129,7 +129,10 @@ type cellStats struct {
 // contradicts itself, and with *backend.AllocError.
 func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) {
 	ix := &Index{dev: dev, opts: o, dim: src.Dim(), bits: src.Bits(), k: src.K(), normalized: true}
-	if ix.opts.Scratch <= 0 {
+	if o.Scratch < 0 {
+		return nil, fmt.Errorf("plaid: %d bytes of scratch: %w", o.Scratch, backend.ErrArgument)
+	}
+	if ix.opts.Scratch == 0 {
 		ix.opts.Scratch = 512 << 20
 	}
 	switch o.Screen {

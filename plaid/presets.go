@@ -114,9 +114,13 @@ func (o *SearchOptions) check(k int) error {
 	case int(o.Preset) >= len(presetNames):
 		return bad("preset", o.Preset)
 	case o.Method > MethodBounds, o.Method == MethodBounds && o.Preset != Exact, o.Method == MethodProbe && o.Preset != Auto:
-		return bad(o.Preset.String()+" by", o.Method)
-	case o.Probe < 0 || o.Candidates < 0 || o.Exact < 0:
-		return bad("probe, candidates or exact", []int{o.Probe, o.Candidates, o.Exact})
+		return fmt.Errorf("plaid: method %v is not one of preset %v: %w", o.Method, o.Preset, backend.ErrArgument)
+	case o.Probe < 0:
+		return bad("the number of cells to probe", o.Probe)
+	case o.Candidates < 0:
+		return bad("the number of candidates", o.Candidates)
+	case o.Exact < 0:
+		return bad("the number of exact scores", o.Exact)
 	case o.Threshold != o.Threshold || math.IsInf(float64(o.Threshold), 0):
 		return bad("threshold", o.Threshold)
 	}

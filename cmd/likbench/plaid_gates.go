@@ -172,16 +172,25 @@ func (j *judged) search(ctx context.Context, s *plaid.Searcher, queries plaid.To
 	if err != nil {
 		return err
 	}
-	hundred, stats, err := run(100, plaid.SearchOptions{})
+	ten, stats, err := run(top, plaid.SearchOptions{})
 	if err != nil {
 		return err
 	}
-	if row.Metrics, err = j.measure(hundred); err != nil {
+	hundred, _, err := run(100, plaid.SearchOptions{})
+	if err != nil {
 		return err
 	}
+	if row.Metrics, err = j.measure(ten); err != nil {
+		return err
+	}
+	deep, err := j.measure(hundred)
+	if err != nil {
+		return err
+	}
+	row.Metrics["Recall@100"] = deep["Recall@100"]
 	row.Method, row.Reason = stats[0].Method.String(), stats[0].Reason
-	row.ProbedRecall, row.ExactRecall, row.FloatRecall = scan.overlap(probed), scan.overlap(exact), float.overlap(hundred)
-	row.DefaultRecall = scan.overlap(hundred)
+	row.ProbedRecall, row.ExactRecall, row.FloatRecall = scan.overlap(probed), scan.overlap(exact), float.overlap(ten)
+	row.DefaultRecall = scan.overlap(ten)
 	for _, b := range bounds {
 		row.Pruned += float64(b.Pruned) / float64(len(bounds)) / float64(len(j.ids))
 	}
