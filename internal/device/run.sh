@@ -4,7 +4,8 @@
 #	run.sh conform     conformance of cuda, and of simd at every level the processor has
 #	run.sh gorgonia    cuda through the alternative driver binding
 #	run.sh topten      the ten best of the collection's queries on every backend here
-#	run.sh sanitize    memcheck and racecheck over the smoke cases
+#	run.sh sanitize    memcheck over the smoke cases, and racecheck over those that RACE names (a -test.run pattern;
+#	                   the index kernels take minutes each: name one at a time)
 #	run.sh bench       likbench on cuda: every shape; results go to $OUT or results/
 #	run.sh cpu         likbench on simd, one core and all
 #
@@ -43,9 +44,9 @@ for what in "$@"; do
 		step topten cmd/likbench "$bin/likbench.test" -test.run TestTopTen -test.v -test.timeout 200s
 		;;
 	sanitize)
-		for tool in memcheck racecheck; do
-			step "$tool" cuda compute-sanitizer --tool $tool --error-exitcode 9 "$bin/cuda.test" -test.short -test.run TestConform -test.timeout 280s
-		done
+		step memcheck cuda compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run TestConform -test.timeout 280s
+		race=${RACE:-TestConform/kernels/(maxsim|topk|hardest|rms|softmax|rbf|take)}
+		step racecheck cuda timeout 280 compute-sanitizer --tool racecheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run "$race" -test.timeout 270s
 		;;
 	bench)
 		step bench . "$bin/likbench" --backend cuda --full --outdir "$out/cuda"
