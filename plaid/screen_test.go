@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/likbench/likbench/backend"
-	_ "github.com/likbench/likbench/backend/all"
 	"github.com/likbench/likbench/backend/host"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/simd"

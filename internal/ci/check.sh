@@ -68,10 +68,10 @@ step_race() {
 step_arm64() {
 	local qemu
 	qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { absent qemu "no qemu-aarch64-static on PATH"; return; }
-	# Not conform's own tests: they start themselves again, which the emulator does not pass on. Not backend/all:
-	# with the drivers a program needs the dynamic loader of its architecture, which is not here.
+	# Not conform's own tests: they start themselves again, which the emulator does not pass on. Not backend/all, and
+	# no drivers in tests: with them a program needs the dynamic loader of its architecture, which is not here.
 	go list ./backend/... ./simd/... ./plaid/... | grep -v -e '/backend/conform$' -e '/backend/all$' |
-		CGO_ENABLED=0 GOARCH=arm64 LIKBENCH_REQUIRE=neon xargs go test -short -timeout 20m -exec "$qemu"
+		CGO_ENABLED=0 GOARCH=arm64 LIKBENCH_REQUIRE=neon xargs go test -short -tags nodriver -timeout 20m -exec "$qemu"
 }
 
 # The CUDA objects, compiled again: the same bytes.

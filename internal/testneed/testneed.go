@@ -6,9 +6,12 @@
 package testneed
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -32,4 +35,13 @@ func Skip(t testing.TB, need, reason string) {
 		t.Fatalf("testneed: %s is required by %s but missing: %s", need, Variable, reason)
 	}
 	t.Skip(need + ": " + reason)
+}
+
+// Self skips a test that starts its own binary where that cannot be started: an emulator
+// runs it without telling the system how.
+func Self(t testing.TB) {
+	t.Helper()
+	if err := exec.Command(os.Args[0], "-test.run=^$").Run(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("this binary cannot be started from itself: " + err.Error())
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/likbench/likbench/internal/testneed"
 )
 
 // Where the child of TestKilled builds, and where it dies.
@@ -34,6 +36,7 @@ func TestKilled(t *testing.T) {
 		require.NoError(t, err)
 		return
 	}
+	testneed.Self(t)
 	whole := filepath.Join(t.TempDir(), "whole")
 	_, err := Build(ctx(), fast(t), whole, docs, o)
 	require.NoError(t, err)
