@@ -78,8 +78,19 @@ func Plan(b backend.Backend, sel Selection) ([]Item, error) {
 	return out, nil
 }
 
+// mixed reports an instance of several dtypes, as weights kept in f32: a quick run leaves
+// those to the others.
+func mixed(k kernel.Info, in kernel.Instance) bool {
+	for i := range k.Vars() {
+		if in.Types[i] != in.Types[0] {
+			return true
+		}
+	}
+	return false
+}
+
 func planInstance(b backend.Backend, k kernel.Info, in kernel.Instance, sel Selection, used map[string]bool) ([]Item, error) {
-	if !matchDType(in, sel.DTypes, used) {
+	if !matchDType(in, sel.DTypes, used) || sel.Quick && sel.Only == nil && sel.DTypes == nil && mixed(k, in) {
 		return nil, nil
 	}
 	var bindings []backend.Binding
@@ -150,6 +161,7 @@ const (
 	quickBudget = 12 * time.Second
 	maxPerRow   = 2 * time.Second
 	minPerRow   = 80 * time.Millisecond
+	minQuickRow = 25 * time.Millisecond
 )
 
 // perRow is the time that one variant's measurement may take.
@@ -158,15 +170,15 @@ func perRow(sel Selection, items []Item) time.Duration {
 	for i := range items {
 		rows += max(len(items[i].Bindings), 1)
 	}
-	total := rowsBudget
+	total, least := rowsBudget, minPerRow
 	if sel.Quick {
-		total = quickBudget
+		total, least = quickBudget, minQuickRow
 	}
 	if sel.Full {
 		return maxPerRow
 	}
 	// Half goes to data and references.
-	return min(max(total/2/time.Duration(max(rows, 1)), minPerRow), maxPerRow)
+	return min(max(total/2/time.Duration(max(rows, 1)), least), maxPerRow)
 }
 
 // Estimate is a guess of an item's time: data, reference and measurements.

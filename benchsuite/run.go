@@ -237,8 +237,11 @@ func (r *runner) variant(ctx context.Context, it *Item, row *Row, sets []*harnes
 		return err
 	}
 	limit := maxParity
-	if r.cfg.Selection.Full {
+	switch {
+	case r.cfg.Selection.Full:
 		limit = 0 // the harness's own
+	case r.cfg.Selection.Quick:
+		limit = maxParity / 8
 	}
 	res, err := sets[0].CompareSample(limit)
 	var wrong *harness.MismatchError

@@ -281,6 +281,7 @@ func TestPerRowSharesTheBudget(t *testing.T) {
 	items := []Item{{Bindings: make([]backend.Binding, 40)}, {}}
 	require.Equal(t, rowsBudget/2/41, perRow(Selection{}, items))
 	require.Equal(t, quickBudget/2/41, perRow(Selection{Quick: true}, items))
+	require.Equal(t, minQuickRow, perRow(Selection{Quick: true}, []Item{{Bindings: make([]backend.Binding, 10000)}}))
 	require.Equal(t, maxPerRow, perRow(Selection{Full: true}, items))
 	require.Equal(t, maxPerRow, perRow(Selection{}, nil))
 	many := []Item{{Bindings: make([]backend.Binding, 10000)}}

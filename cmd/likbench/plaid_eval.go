@@ -215,6 +215,7 @@ func indexes(ctx context.Context, dev backend.Device, o *options, note func(stri
 	if err != nil {
 		return nil, err
 	}
+	j.quick = o.selection.Quick
 	widths := []int{2}
 	switch {
 	case dev.Info().Backend == "host":

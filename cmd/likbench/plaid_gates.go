@@ -26,10 +26,14 @@ type judged struct {
 	qrels         retrieval.Qrels
 	ids           []string // of documents, by position
 	partial       bool     // not the whole collection: relevant documents are missing
+	quick         bool     // single queries are timed for a moment only
 }
 
-// latencyBudget bounds the time spent on single queries.
-const latencyBudget = 2 * time.Second
+// latencyBudget bounds the time spent on single queries of one way to search.
+const (
+	latencyBudget = 700 * time.Millisecond
+	quickLatency  = 150 * time.Millisecond
+)
 
 // assess builds an index for each width and searches it with all queries.
 func (j *judged) assess(ctx context.Context, dev backend.Device, widths []int, note func(stage string)) (q *benchsuite.Indexes, err error) {
@@ -216,6 +220,13 @@ func (r rankings) overlap(o rankings) float64 {
 	return sum / float64(max(n, 1))
 }
 
+func (j *judged) latency() time.Duration {
+	if j.quick {
+		return quickLatency
+	}
+	return latencyBudget
+}
+
 // time measures single queries one after another, and all of them as a batch.
 func (j *judged) time(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, row *benchsuite.IndexRow) error {
 	one := func(i int, o plaid.SearchOptions) (time.Duration, error) {
@@ -226,7 +237,7 @@ func (j *judged) time(ctx context.Context, s *plaid.Searcher, queries plaid.Toke
 	}
 	latency := func(o plaid.SearchOptions) (p50, p95 float64, err error) {
 		var times []float64
-		for begun := time.Now(); len(times) < 2*queries.Len() && (len(times) < 10 || time.Since(begun) < latencyBudget/3); {
+		for begun := time.Now(); len(times) < 2*queries.Len() && (len(times) < 10 || time.Since(begun) < j.latency()); {
 			d, err := one(len(times)%queries.Len(), o)
 			if err != nil {
 				return 0, 0, err

@@ -64,7 +64,7 @@ collection with late interaction beside BM25.
 	f.StringSliceVar(&o.selection.Only, "only", nil, "patterns of kernels, instances or cases; a case pattern selects shapes beyond the headline")
 	f.StringSliceVar(&o.selection.Variants, "variants", nil, "variants to run; default all")
 	f.StringSliceVar(&o.selection.DTypes, "dtype", nil, "dtypes to run, as f32,bf16; default all")
-	f.BoolVar(&o.selection.Quick, "quick", false, "only the variant a launch would choose, at most 30 s")
+	f.BoolVar(&o.selection.Quick, "quick", false, "only the variant a launch would choose, no mixed dtypes, at most 30 s")
 	f.BoolVar(&o.selection.Full, "full", false, "every shape of the catalogue")
 	f.StringVar(&o.outdir, "outdir", "results", "folder for results.json, results.md and bench.txt; \"\" writes nothing")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON instead of a table")

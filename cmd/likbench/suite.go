@@ -52,7 +52,7 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	}
 	if o.collection() {
 		bar.update(0, 1, "collection")
-		if report.Collection, err = collection(ctx, dev); err != nil {
+		if report.Collection, err = collection(ctx, dev, o.selection.Quick); err != nil {
 			return err
 		}
 		if !o.json {
