@@ -161,7 +161,7 @@ const (
 	quickBudget = 12 * time.Second
 	maxPerRow   = 2 * time.Second
 	minPerRow   = 80 * time.Millisecond
-	minQuickRow = 25 * time.Millisecond
+	minQuickRow = 15 * time.Millisecond
 )
 
 // perRow is the time that one variant's measurement may take.

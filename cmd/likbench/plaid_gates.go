@@ -32,7 +32,7 @@ type judged struct {
 // latencyBudget bounds the time spent on single queries of one way to search.
 const (
 	latencyBudget = 700 * time.Millisecond
-	quickLatency  = 150 * time.Millisecond
+	quickLatency  = 80 * time.Millisecond
 )
 
 // assess builds an index for each width and searches it with all queries.
