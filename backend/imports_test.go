@@ -81,7 +81,7 @@ var external = map[string]struct {
 	"github.com/stretchr/testify":       {testOnly, "assertions of tests"},
 	"github.com/vcaesar/cedar":          {[]string{"plaid/wordpiece"}, "the trie of the vocabulary"},
 	"golang.org/x/perf":                 {[]string{"benchsuite"}, "the text form that benchstat reads"},
-	"golang.org/x/sys":                  {[]string{"cuda/...", "metal/...", "plaid/..."}, "system calls that the standard library lacks"},
+	"golang.org/x/sys":                  {[]string{"cuda/...", "internal/filelock", "metal/...", "plaid/..."}, "system calls that the standard library lacks"},
 	"golang.org/x/term":                 {[]string{"cmd/likbench"}, "whether standard error is a terminal"},
 	"golang.org/x/text":                 {[]string{"plaid/wordpiece", "benchsuite/retrieval"}, "Unicode normalisation and case folding"},
 	"gorgonia.org/cu":                   {[]string{"cuda/driver/gorgonia"}, "the second CUDA binding, behind the tag gorgonia"},

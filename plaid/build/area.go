@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/likbench/likbench/internal/filelock"
 	"github.com/likbench/likbench/plaid/store"
 )
 
@@ -66,7 +67,7 @@ func (a *area) take() error {
 	if err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
-	held, err := tryLock(f)
+	held, err := filelock.Try(f)
 	if held {
 		err = store.ErrLocked
 	}

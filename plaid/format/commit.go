@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/likbench/likbench/internal/filelock"
 )
 
 // tempPrefix starts the names of files being written. They lie beside their target, so that
@@ -24,7 +26,7 @@ type commit struct {
 	step    func(op, path string) error // before each change of the disk; for tests of crashes
 	sync    func(*os.File) error
 	created bool // the folder is ours to remove
-	lock    *folderLock
+	lock    *filelock.Lock
 	bytes   int64
 	failed  bool // a file was not written: nothing will be published
 }
@@ -51,7 +53,7 @@ func begin(dir string, step func(op, path string) error) (*commit, error) {
 		return nil, err
 	}
 	if err := c.sweep(); err != nil {
-		c.lock.release()
+		c.lock.Release()
 		return nil, err
 	}
 	return c, nil
@@ -139,7 +141,7 @@ func (c *commit) finish() error {
 	if err := c.publish(); err != nil {
 		return err
 	}
-	c.lock.release()
+	c.lock.Release()
 	return nil
 }
 
@@ -194,7 +196,7 @@ func (c *commit) abort() {
 			_ = os.Remove(filepath.Join(c.dir, tempPrefix+name)) // absent once renamed
 		}
 	}
-	c.lock.release()
+	c.lock.Release()
 	if c.created && c.step("rmdir", c.dir) == nil {
 		_ = os.Remove(c.dir) // fails, as it should, where something is in it
 	}

@@ -3,9 +3,9 @@ package format
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/likbench/likbench/internal/filelock"
 )
 
 // ErrLocked reports a folder in which another writer of this program is at work.
@@ -15,46 +15,12 @@ var ErrLocked = errors.New("locked by another writer")
 // process, so a killed writer leaves none behind.
 const lockName = tempPrefix + "lock"
 
-// folderLock is held until release.
-type folderLock struct{ f *os.File }
-
 // lock takes the folder's lock, or fails with ErrLocked at once, naming the process.
-func lock(dir string) (*folderLock, error) {
+func lock(dir string) (*filelock.Lock, error) {
 	path := filepath.Join(dir, lockName)
-	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
-		if err != nil {
-			return nil, fail(path, err)
-		}
-		if held, err := tryLock(f); err != nil || held {
-			var owner [32]byte
-			n, _ := f.ReadAt(owner[:], 0)
-			_ = f.Close()
-			if err != nil {
-				return nil, fail(path, err)
-			}
-			return nil, fail(path, fmt.Errorf("process %s: %w", strings.TrimSpace(string(owner[:n])), ErrLocked))
-		}
-		// The last owner may have removed the file between our opening and locking it.
-		mine, err := f.Stat()
-		if err != nil {
-			return nil, errors.Join(fail(path, err), f.Close())
-		}
-		if now, err := os.Stat(path); err == nil && os.SameFile(mine, now) {
-			// The number is for the error that others get; the lock holds without it.
-			_ = f.Truncate(0)
-			_, _ = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
-			return &folderLock{f}, nil
-		}
-		if err := f.Close(); err != nil {
-			return nil, fail(path, err)
-		}
+	l, err := filelock.Take(path)
+	if held := (*filelock.HeldError)(nil); errors.As(err, &held) {
+		err = fmt.Errorf("process %s: %w", held.Process, ErrLocked)
 	}
-}
-
-// release removes the file and gives up the lock. Where an open file cannot be removed it
-// stays, and locks nothing.
-func (l *folderLock) release() {
-	_ = os.Remove(l.f.Name())
-	_ = l.f.Close()
+	return l, fail(path, err)
 }

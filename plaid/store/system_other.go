@@ -7,9 +7,6 @@ import (
 	"os"
 )
 
-// tryLock fails: without locks two writers could not be told apart.
-func tryLock(*os.File) (held bool, err error) { return false, errors.ErrUnsupported }
-
 // mapFile fails; files are read instead.
 func mapFile(*os.File, int) ([]byte, error) { return nil, errors.ErrUnsupported }
 

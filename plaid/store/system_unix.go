@@ -9,20 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f without waiting; held says that another has it.
-func tryLock(f *os.File) (held bool, err error) {
-	for {
-		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return true, nil
-		default:
-			return false, err
-		}
-	}
-}
-
 // mapFile maps the first n bytes of f for reading; n is not 0.
 func mapFile(f *os.File, n int) ([]byte, error) {
 	data, err := unix.Mmap(int(f.Fd()), 0, n, unix.PROT_READ, unix.MAP_SHARED)

@@ -8,17 +8,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks f without waiting; held says that another has it. The locked byte lies far
-// beyond the content, which stays readable.
-func tryLock(f *os.File) (held bool, err error) {
-	at := &windows.Overlapped{OffsetHigh: 1}
-	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return true, nil
-	}
-	return false, err
-}
-
 // mapFile maps the first n bytes of f for reading; n is not 0.
 func mapFile(f *os.File, n int) ([]byte, error) {
 	size := uint64(n)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/likbench/likbench/internal/filelock"
 )
 
 // Options are choices that are fixed when an index is made.
@@ -22,7 +24,7 @@ type Writer struct {
 	mu      sync.Mutex
 	dir     string
 	disk    disk
-	lock    *folderLock
+	lock    *filelock.Lock
 	made    bool      // the folder is ours to remove
 	base    *manifest // the committed generation, nil before the first
 	next    *manifest // what the next commit will be
@@ -349,7 +351,7 @@ func (w *Writer) shut() error {
 		errs = append(errs, w.sweep(l))
 	}
 	errs = append(errs, w.norms.release())
-	w.lock.release()
+	w.lock.Release()
 	if w.made && err == nil && l.newest == 0 {
 		errs = append(errs, fail(w.dir, w.disk.remove(w.dir)))
 	}

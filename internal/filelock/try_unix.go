@@ -1,6 +1,6 @@
 //go:build unix
 
-package format
+package filelock
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f without waiting; held says that another has it.
-func tryLock(f *os.File) (held bool, err error) {
+// Try locks f without waiting; held says that another has it.
+func Try(f *os.File) (held bool, err error) {
 	for {
 		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 		case errors.Is(err, unix.EINTR):
