@@ -107,7 +107,7 @@ func scoresLocal(u *centroidUnit, tq, k, p, packed, row int64) (l scoresLayout) 
 func kernelCentroidScores(u *centroidUnit) Body[kernels.CentroidScoresArgs] {
 	open := func(t *Task, a *kernels.CentroidScoresArgs) scores {
 		w := scores{centroidUnit: u, query: Slice[float32](&a.Query), centroid: Slice[float32](&a.Centroid),
-			cellOutput: cellOutputOf(&a.Score, &a.Half, &a.Cell, &a.CellScore)}
+			cellOutput: cellOutputOf(&a.Score, &a.ScoreHalf, &a.Cell, &a.CellScore)}
 		w.scoresShape = scoresShapeOf(u, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), 4*a.Query.Dims[1])
 		w.open(t, 4*w.d, 0)
 		return w

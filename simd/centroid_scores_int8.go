@@ -127,7 +127,7 @@ type scoresInt8 struct {
 
 func kernelCentroidScoresInt8(u *int8Unit) Body[kernels.CentroidScoresInt8Args] {
 	open := func(t *Task, a *kernels.CentroidScoresInt8Args) scores {
-		w := scores{centroidUnit: u.base, cellOutput: cellOutputOf(&a.Score, &a.Half, &a.Cell, &a.CellScore)}
+		w := scores{centroidUnit: u.base, cellOutput: cellOutputOf(&a.Score, &a.ScoreHalf, &a.Cell, &a.CellScore)}
 		w.scoresShape = scoresShapeOf(u.base, a.Query.Dims[0], a.Query.Dims[1], a.Centroid.Dims[0], w.cells(), int8Packed(a.Query.Dims[1]))
 		l := w.open(t, int8Packed(w.d), int8Pitch(w.d))
 		w.quantised = scoresInt8{int8Unit: u, words: ceil(int(w.d), u.together*u.block) * u.block, query: Slice[int8](&a.Query), centroid: Slice[int8](&a.Centroid),

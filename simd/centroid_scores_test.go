@@ -58,7 +58,7 @@ func TestCentroidScoresIsTheDefinition(t *testing.T) {
 					stride := tq + workers - 1
 					a := &kernels.CentroidScoresArgs{Query: matrixOf(t, s, backend.F32, query, int64(tq), int64(d)), Centroid: matrixOf(t, s, backend.F32, centroid, int64(k), int64(d))}
 					score, half, cell, cellScore := scoresOutputs(t, s, tq, k, p, stride)
-					a.Score, a.Half, a.Cell, a.CellScore = score, half, cell, cellScore
+					a.Score, a.ScoreHalf, a.Cell, a.CellScore = score, half, cell, cellScore
 					require.NoError(t, kernels.CentroidScores.Launch(s, a, kernel.WithVariant(l.String())))
 					wantCells(t, fmt.Sprint(q, kind, l, workers), dots, tq, k, p, stride, Slice[float32](&score), Slice[uint16](&half), Slice[int32](&cell), Slice[float32](&cellScore))
 				}
@@ -111,7 +111,7 @@ func TestCentroidScoresInt8IsTheDefinition(t *testing.T) {
 					a := &kernels.CentroidScoresInt8Args{Query: matrixOf(t, s, backend.I8, query, int64(tq), int64(d)), QueryScale: matrixOf(t, s, backend.F32, qs, int64(tq)),
 						Centroid: matrixOf(t, s, backend.I8, centroid, int64(k), int64(d)), CentroidScale: matrixOf(t, s, backend.F32, cs, int64(k))}
 					score, half, cell, cellScore := scoresOutputs(t, s, tq, k, p, stride)
-					a.Score, a.Half, a.Cell, a.CellScore = score, half, cell, cellScore
+					a.Score, a.ScoreHalf, a.Cell, a.CellScore = score, half, cell, cellScore
 					require.NoError(t, kernels.CentroidScoresInt8.Launch(s, a, kernel.WithVariant(u.variant)))
 					wantCells(t, fmt.Sprint(q, kind, u.variant, workers), dots, tq, k, p, stride, Slice[float32](&score), Slice[uint16](&half), Slice[int32](&cell), Slice[float32](&cellScore))
 				}
@@ -188,14 +188,14 @@ func TestPreparedIndexLaunchesDoNotAllocate(t *testing.T) {
 		code, inv := matrixOf(t, s, backend.I32, make([]int32, n), n), matrixOf(t, s, backend.F32, make([]float32, n), n)
 		score, half, cell, cellScore := scoresOutputs(t, s, n, k, p, n)
 		doesNotAllocate(t, s, l, kernels.NearestCentroid, &kernels.NearestCentroidArgs{Token: token, Centroid: centroid, Code: code, Score: inv})
-		doesNotAllocate(t, s, l, kernels.CentroidScores, &kernels.CentroidScoresArgs{Query: token, Centroid: centroid, Score: score, Half: half, Cell: cell, CellScore: cellScore})
+		doesNotAllocate(t, s, l, kernels.CentroidScores, &kernels.CentroidScoresArgs{Query: token, Centroid: centroid, Score: score, ScoreHalf: half, Cell: cell, CellScore: cellScore})
 		doesNotAllocate(t, s, l, kernels.KMeansUpdate, &kernels.KMeansUpdateArgs{Token: token, Code: code, Shift: 40,
 			Sum: matrixOf(t, s, backend.I64, make([]int64, k*d), k, d), Count: matrixOf(t, s, backend.I64, make([]int64, k), k)})
 		doesNotAllocate(t, s, l, kernels.ResidualEncode, &kernels.ResidualEncodeArgs{Token: token, Code: code, Centroid: centroid, Cutoff: matrixOf(t, s, backend.F32, []float32{-1, 0, 1}, 3),
 			Weight: matrixOf(t, s, backend.F32, []float32{-2, -1, 1, 2}, 4), Packed: matrixOf(t, s, backend.U8, make([]uint8, n*d/4), n, d/4), InvNorm: inv, Bits: 2})
 		query, rows := matrixOf(t, s, backend.I8, int8Data("any", 1, n*d), n, d), matrixOf(t, s, backend.I8, int8Data("any", 2, k*d), k, d)
 		doesNotAllocate(t, s, l, kernels.CentroidScoresInt8, &kernels.CentroidScoresInt8Args{Query: query, QueryScale: inv, Centroid: rows,
-			CentroidScale: matrixOf(t, s, backend.F32, centroidData("normal", 3, k), k), Score: score, Half: half, Cell: cell, CellScore: cellScore})
+			CentroidScale: matrixOf(t, s, backend.F32, centroidData("normal", 3, k), k), Score: score, ScoreHalf: half, Cell: cell, CellScore: cellScore})
 	}
 }
 

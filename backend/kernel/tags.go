@@ -260,12 +260,19 @@ func (l *layout) axis(name string) int {
 	return len(l.axes) - 1
 }
 
+// deviceWords cannot name a member of the generated struct, in CUDA or in Metal.
+var deviceWords = []string{"bool", "char", "short", "int", "long", "float", "double", "half", "bfloat", "signed", "unsigned", "void", "auto",
+	"const", "constant", "device", "kernel", "thread", "threadgroup", "vertex", "fragment", "register", "volatile", "sampler", "texture"}
+
 // checkNames keeps the members of the generated struct apart.
 func (l *layout) checkNames() error {
 	seen := map[string]string{}
 	add := func(n, what string) error {
 		if n == "" {
 			return fmt.Errorf("empty %s name", what)
+		}
+		if slices.Contains(deviceWords, n) {
+			return fmt.Errorf("%s %q is a word of a device language", what, n)
 		}
 		if was, ok := seen[n]; ok {
 			return fmt.Errorf("%s %q collides with %s of the same name", what, n, was)

@@ -125,6 +125,10 @@ func TestBadTags(t *testing.T) {
 			N int64 `kernel:"attr"`
 		}{}, `attribute "n" collides with axis of the same name`},
 		{struct {
+			X    V `kernel:"in T n"`
+			Half V `kernel:"out f16 n"`
+		}{}, `operand "half" is a word of a device language`},
+		{struct {
 			X       V     `kernel:"in T a,b strided"`
 			XStride int64 `kernel:"attr"`
 		}{}, ``}, // xstride and x_stride

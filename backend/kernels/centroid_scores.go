@@ -14,7 +14,7 @@ type CentroidScoresArgs struct {
 	Query     backend.View `kernel:"in f32 tq,d"`
 	Centroid  backend.View `kernel:"in f32 k,d"`
 	Score     backend.View `kernel:"out f32 k,tq opt strided"`
-	Half      backend.View `kernel:"out f16 k,tq opt strided"` // Score rounded once
+	ScoreHalf backend.View `kernel:"out f16 k,tq opt strided"` // Score rounded once
 	Cell      backend.View `kernel:"out i32 tq,p opt"`
 	CellScore backend.View `kernel:"out f32 tq,p opt"`
 }
@@ -34,10 +34,10 @@ var CentroidScores = kernel.Declare(kernel.Spec[CentroidScoresArgs]{
 		tq, k, d := int(a.Query.Dims[0]), int(a.Centroid.Dims[0]), int(a.Query.Dims[1])
 		dots := make([]float32, tq*k)
 		canon.Matrix(dots, q, tq, c, k, d)
-		writeCells(r, dots, tq, k, &a.Score, &a.Half, &a.Cell, &a.CellScore)
+		writeCells(r, dots, tq, k, &a.Score, &a.ScoreHalf, &a.Cell, &a.CellScore)
 		return nil
 	},
-	Tolerance: map[string]kernel.Tolerance{"Score": kernel.Exact{}, "Half": kernel.Exact{}, "Cell": kernel.Exact{}, "CellScore": kernel.Exact{}},
+	Tolerance: map[string]kernel.Tolerance{"Score": kernel.Exact{}, "ScoreHalf": kernel.Exact{}, "Cell": kernel.Exact{}, "CellScore": kernel.Exact{}},
 	Cost: func(c *backend.Call) kernel.Cost {
 		return kernel.Cost{FLOP: 2 * float64(c.Axes[0]) * float64(c.Axes[1]) * float64(c.Axes[2]), Read: viewBytes(c, 0, 1), Write: viewBytes(c, 2, 3, 4, 5)}
 	},
@@ -55,7 +55,7 @@ func checkCells(name string, d, k int64, cell, score *backend.View) error {
 			return argument(name, "Cell", "p", "more cells than centroids", k, v.Dims[1])
 		}
 	}
-	return checkIndexed(name, nil, nil, k)
+	return checkCentroids(name, k)
 }
 
 // writeCells stores dots, tq×k, as rows of centroids and as each token's first cells.
@@ -103,9 +103,9 @@ func cellCases(data, ties fills) []kernel.Case {
 		{Name: "one", Dims: kernel.Dims{"tq": 1, "k": 1, "d": 1, "p": 1}, Fill: data},
 		{Name: "small", Dims: kernel.Dims{"tq": 5, "k": 37, "d": 33, "p": 3}, Fill: data},
 		{Name: "aligned", Dims: kernel.Dims{"tq": 32, "k": 256, "d": 64, "p": 8}, Fill: data},
-		{Name: "d128", Dims: kernel.Dims{"tq": 21, "k": 515, "d": 128, "p": 8}, Absent: []string{"Half"}, Fill: data},
-		{Name: "cells-only", Dims: kernel.Dims{"tq": 9, "k": 1100, "d": 40, "p": 4}, Absent: []string{"Score", "Half", "CellScore"}, Fill: data},
-		{Name: "scores-only", Dims: kernel.Dims{"tq": 33, "k": 70, "d": 24, "p": 0}, Absent: []string{"Half", "Cell", "CellScore"}, Fill: data},
+		{Name: "d128", Dims: kernel.Dims{"tq": 21, "k": 515, "d": 128, "p": 8}, Absent: []string{"ScoreHalf"}, Fill: data},
+		{Name: "cells-only", Dims: kernel.Dims{"tq": 9, "k": 1100, "d": 40, "p": 4}, Absent: []string{"Score", "ScoreHalf", "CellScore"}, Fill: data},
+		{Name: "scores-only", Dims: kernel.Dims{"tq": 33, "k": 70, "d": 24, "p": 0}, Absent: []string{"ScoreHalf", "Cell", "CellScore"}, Fill: data},
 		{Name: "half-only", Dims: kernel.Dims{"tq": 17, "k": 70, "d": 24, "p": 2}, Absent: []string{"Score", "Cell"}, Fill: data},
 		{Name: "all-cells", Dims: kernel.Dims{"tq": 3, "k": 130, "d": 16, "p": 130}, Fill: data},
 		{Name: "ties", Dims: kernel.Dims{"tq": 7, "k": 400, "d": 4, "p": 20}, Fill: ties},
@@ -117,7 +117,7 @@ func cellCases(data, ties fills) []kernel.Case {
 }
 
 func cellBench(data fills) []kernel.Case {
-	none := []string{"Half"}
+	none := []string{"ScoreHalf"}
 	return []kernel.Case{
 		{Name: "cranfield", Dims: kernel.Dims{"tq": 21, "k": 4096, "d": 64, "p": 8}, Absent: none, Fill: data, Note: "one query of a small index"},
 		{Name: "query-16k", Dims: kernel.Dims{"tq": 32, "k": 16384, "d": 128, "p": 8}, Absent: none, Fill: data, Note: "one query, an index of 20,000 documents"},
@@ -134,7 +134,7 @@ type CentroidScoresInt8Args struct {
 	Centroid      backend.View `kernel:"in i8 k,d"`
 	CentroidScale backend.View `kernel:"in f32 k"`
 	Score         backend.View `kernel:"out f32 k,tq opt strided"`
-	Half          backend.View `kernel:"out f16 k,tq opt strided"`
+	ScoreHalf     backend.View `kernel:"out f16 k,tq opt strided"`
 	Cell          backend.View `kernel:"out i32 tq,p opt"`
 	CellScore     backend.View `kernel:"out f32 tq,p opt"`
 }
@@ -168,10 +168,10 @@ var CentroidScoresInt8 = kernel.Declare(kernel.Spec[CentroidScoresInt8Args]{
 				dots[t*k+j] = float32(float32(sum) * scale)
 			}
 		}
-		writeCells(r, dots, tq, k, &a.Score, &a.Half, &a.Cell, &a.CellScore)
+		writeCells(r, dots, tq, k, &a.Score, &a.ScoreHalf, &a.Cell, &a.CellScore)
 		return nil
 	},
-	Tolerance: map[string]kernel.Tolerance{"Score": kernel.Exact{}, "Half": kernel.Exact{}, "Cell": kernel.Exact{}, "CellScore": kernel.Exact{}},
+	Tolerance: map[string]kernel.Tolerance{"Score": kernel.Exact{}, "ScoreHalf": kernel.Exact{}, "Cell": kernel.Exact{}, "CellScore": kernel.Exact{}},
 	Cost: func(c *backend.Call) kernel.Cost {
 		return kernel.Cost{FLOP: 2 * float64(c.Axes[0]) * float64(c.Axes[1]) * float64(c.Axes[2]), Read: viewBytes(c, 0, 1, 2, 3), Write: viewBytes(c, 4, 5, 6, 7), Unit: "dot_i8"}
 	},

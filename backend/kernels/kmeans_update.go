@@ -30,7 +30,7 @@ var KMeansUpdate = kernel.Declare(kernel.Spec[KMeansUpdateArgs]{
 		if a.Shift < -1000 || a.Shift > 1000 {
 			return argument("kmeans_update", "", "Shift", "steps of 2^-Shift outside what float64 holds", 1000, a.Shift)
 		}
-		return checkIndexed("kmeans_update", nil, nil, a.Sum.Dims[0])
+		return checkCentroids("kmeans_update", a.Sum.Dims[0])
 	},
 	Reference: func(r *kernel.Ref, a *KMeansUpdateArgs) error {
 		token, code := r.Read(&a.Token), r.Ints(&a.Code)

@@ -31,7 +31,7 @@ var NearestCentroid = kernel.Declare(kernel.Spec[NearestCentroidArgs]{
 		if a.Token.Dims[1] < 1 {
 			return argument("nearest_centroid", "Token", "d", "tokens need at least one component", 1, a.Token.Dims[1])
 		}
-		return checkIndexed("nearest_centroid", &a.Centroid, nil, a.Centroid.Dims[0])
+		return checkCentroids("nearest_centroid", a.Centroid.Dims[0])
 	},
 	Reference: func(r *kernel.Ref, a *NearestCentroidArgs) error {
 		token, centroid := floats32(r.Read(&a.Token)), floats32(r.Read(&a.Centroid))

@@ -60,7 +60,7 @@ func (s *fixedSum) fixed() canon.Fixed {
 	return canon.Fixed(s.total)
 }
 
-// score is a fixed sum as float32: the count rounded once, then scaled.
+// fixedScore is a fixed sum as float32: the count rounded once, then scaled.
 func fixedScore(f canon.Fixed, shift int) float64 {
 	switch f {
 	case canon.NaN:
@@ -208,8 +208,8 @@ func (x *decoder) token(dst []float32, u, cell int64) {
 	}
 }
 
-// checkBits refuses widths and row sizes that do not fit each other.
-func checkBits(name string, bits, d int64, packed, weight *backend.View) error {
+// checkBits refuses widths, row sizes and the operand table that do not fit each other.
+func checkBits(name string, bits, d int64, packed *backend.View, table string, weight *backend.View) error {
 	switch {
 	case bits != 1 && bits != 2 && bits != 4 && bits != 8:
 		return argument(name, "", "Bits", "want 1, 2, 4 or 8 bits a component", 8, bits)
@@ -218,13 +218,13 @@ func checkBits(name string, bits, d int64, packed, weight *backend.View) error {
 	case d > math.MaxInt64/8 || packed.Dims[1]*8 != d*bits:
 		return argument(name, "Packed", "rb", "bytes of a row are not components × bits / 8", d*bits/8, packed.Dims[1])
 	case weight.Dims[0] != 1<<bits:
-		return argument(name, "Weight", "w", "want a value for each bucket", 1<<bits, weight.Dims[0])
+		return argument(name, table, "w", "want a value for each bucket", 1<<bits, weight.Dims[0])
 	}
 	return nil
 }
 
-// checkIndexed refuses sizes that no index has or no result holds.
-func checkIndexed(name string, centroid, code *backend.View, k int64) error {
+// checkCentroids refuses numbers of centroids that no code can name.
+func checkCentroids(name string, k int64) error {
 	if k < 1 || k > math.MaxInt32 {
 		return argument(name, "", "k", "centroids, at least one and as many as a code can name", math.MaxInt32, k)
 	}

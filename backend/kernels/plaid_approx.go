@@ -36,7 +36,7 @@ var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 		if !a.Live.Absent() && a.Live.Dims[1] != (k+31)/32 {
 			return argument("plaid_approx", "Live", "kw", "want a bit for each centroid", (k+31)/32, a.Live.Dims[1])
 		}
-		return checkIndexed("plaid_approx", nil, nil, k)
+		return checkCentroids("plaid_approx", k)
 	},
 	Reference:   approxRef,
 	Tolerance:   map[string]kernel.Tolerance{"Score": kernel.Exact{}},

@@ -43,7 +43,7 @@ var PlaidCandidates = kernel.Declare(kernel.Spec[PlaidCandidatesArgs]{
 		if !a.Live.Absent() && a.Live.Dims[1] != (k+31)/32 {
 			return argument(name, "Live", "kw", "want a bit for each centroid", (k+31)/32, a.Live.Dims[1])
 		}
-		return checkIndexed(name, nil, nil, k)
+		return checkCentroids(name, k)
 	},
 	Reference: candidatesRef,
 	Tolerance: map[string]kernel.Tolerance{"Live": kernel.Exact{}, "Candidate": kernel.Exact{}, "Count": kernel.Exact{}},

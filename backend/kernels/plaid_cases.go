@@ -60,7 +60,7 @@ func fillWords(r kernel.Rand, x []float64) {
 	}
 }
 
-// fillUnits draws the bytes of an int8 vector.
+// fillInt8 draws the bytes of an int8 vector.
 func fillInt8(r kernel.Rand, x []float64) {
 	for i := range x {
 		x[i] = float64(r.Int64N(256) - 128)

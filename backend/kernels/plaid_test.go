@@ -154,4 +154,7 @@ func TestResidualMaxSimInt8ByHand(t *testing.T) {
 	// First query token: (−1+2+9−12 = −2)/8 + ½ = ¼, twice that ½; (−30)/8 − ¼ = −4, half of it −2.
 	// Second: (128 − 3 = 125)/2 + 1 = 63½, twice 127; (384 − 3 = 381)/2 + 2 = 192½, half 96¼.
 	require.Equal(t, []float64{.5 + 127}, m.read(a.Score))
+
+	a.Table = m.of(backend.I8, []int64{3}, -3, -1, 1)
+	require.ErrorContains(t, kernels.ResidualMaxSimInt8.Launch(m.s, &a), "operand Table")
 }

@@ -76,19 +76,18 @@ func deriveResidual(c *kernel.Case) {
 
 // residualBench are scans and rerankings; the candidates of a scan are all documents.
 func residualBench(derive func(*kernel.Case), absent []string) []kernel.Case {
-	scan := func(name string, nq, nd int, lq, mean, d, k int64, bits int, note string) kernel.Case {
-		c := kernel.Case{Name: name, Dims: kernel.Dims{"nq": int64(nq), "nd": int64(nd), "d": d, "k": k, "c": int64(nd)}, Absent: absent, Note: note,
-			Attrs: map[string]any{"Bits": bits}, Lens: map[string][]int64{"tq": uniform(nq, lq), "td": ragged(nd, mean)}}
-		derive(&c)
-		c.Fill["Candidate"] = fillIdentity(int64(nd))
-		return c
-	}
-	rerank := func(name string, nq, nd int, lq, mean, d, k, places int64, bits int, note string) kernel.Case {
+	mk := func(name string, nq, nd int, lq, mean, d, k, places int64, bits int, candidates func(kernel.Rand, []float64), note string) kernel.Case {
 		c := kernel.Case{Name: name, Dims: kernel.Dims{"nq": int64(nq), "nd": int64(nd), "d": d, "k": k, "c": places}, Absent: absent, Note: note,
 			Attrs: map[string]any{"Bits": bits}, Lens: map[string][]int64{"tq": uniform(nq, lq), "td": ragged(nd, mean)}}
 		derive(&c)
-		c.Fill["Candidate"] = fillBelow(0, int64(nd))
+		c.Fill["Candidate"] = candidates
 		return c
+	}
+	scan := func(name string, nq, nd int, lq, mean, d, k int64, bits int, note string) kernel.Case {
+		return mk(name, nq, nd, lq, mean, d, k, int64(nd), bits, fillIdentity(int64(nd)), note)
+	}
+	rerank := func(name string, nq, nd int, lq, mean, d, k, places int64, bits int, note string) kernel.Case {
+		return mk(name, nq, nd, lq, mean, d, k, places, bits, fillBelow(0, int64(nd)), note)
 	}
 	equal := func(name string, nd int, length int64) kernel.Case {
 		c := scan(name, 1, nd, 32, length, 128, 32768, 2, "decompression and scores of equal documents")

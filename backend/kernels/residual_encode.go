@@ -28,13 +28,13 @@ var ResidualEncode = kernel.Declare(kernel.Spec[ResidualEncodeArgs]{
 		"and 1/max(‖v‖, 1e-12) of the decoded vector v = centroid + weight, every operation rounded to float32 in ascending order. A code outside the centroids is a data error; its row is zeros and its inverse norm 0.",
 	Faults: []string{"code out of range"},
 	Check: func(a *ResidualEncodeArgs) error {
-		if err := checkBits("residual_encode", a.Bits, a.Token.Dims[1], &a.Packed, &a.Weight); err != nil {
+		if err := checkBits("residual_encode", a.Bits, a.Token.Dims[1], &a.Packed, "Weight", &a.Weight); err != nil {
 			return err
 		}
 		if n := a.Cutoff.Dims[0]; n != 1<<a.Bits-1 {
 			return argument("residual_encode", "Cutoff", "cut", "want a cut point between neighbouring buckets", 1<<a.Bits-1, n)
 		}
-		return checkIndexed("residual_encode", nil, nil, a.Centroid.Dims[0])
+		return checkCentroids("residual_encode", a.Centroid.Dims[0])
 	},
 	Reference: func(r *kernel.Ref, a *ResidualEncodeArgs) error {
 		token, code, cutoff := floats32(r.Read(&a.Token)), r.Ints(&a.Code), floats32(r.Read(&a.Cutoff))

@@ -53,10 +53,10 @@ var ResidualMaxSim = kernel.Declare(kernel.Spec[ResidualMaxSimArgs]{
 		case a.Normalize && !a.InvNorm.Absent():
 			return argument(name, "InvNorm", "", "given, and Normalize asks to compute it", 0, 0)
 		}
-		if err := checkBits(name, a.Bits, a.Query.Dims[1], &a.Packed, &a.Weight); err != nil {
+		if err := checkBits(name, a.Bits, a.Query.Dims[1], &a.Packed, "Weight", &a.Weight); err != nil {
 			return err
 		}
-		return checkIndexed(name, nil, nil, a.Centroid.Dims[0])
+		return checkCentroids(name, a.Centroid.Dims[0])
 	},
 	Reference: func(r *kernel.Ref, a *ResidualMaxSimArgs) error {
 		m := newResidualRef(r, a)

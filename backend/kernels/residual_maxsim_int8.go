@@ -44,10 +44,10 @@ var ResidualMaxSimInt8 = kernel.Declare(kernel.Spec[ResidualMaxSimInt8Args]{
 		if d := a.Query.Dims[1]; d > most {
 			return argument(name, "Query", "d", "an integer dot product could leave 32 bits", most, d)
 		}
-		if err := checkBits(name, a.Bits, a.Query.Dims[1], &a.Packed, &a.Table); err != nil {
+		if err := checkBits(name, a.Bits, a.Query.Dims[1], &a.Packed, "Table", &a.Table); err != nil {
 			return err
 		}
-		return checkIndexed(name, nil, nil, a.CentroidScore.Dims[0])
+		return checkCentroids(name, a.CentroidScore.Dims[0])
 	},
 	Reference:   residualInt8Ref,
 	Tolerance:   map[string]kernel.Tolerance{"Score": kernel.Exact{}},

@@ -380,7 +380,7 @@ static inline void store_cell(cell_outputs o, long c, long t, float x) {
 }
 #line 25 "plaid/cells.h"
 template <typename A> static inline cell_outputs outputs_of(constant A &a, device float *score, device half *rounded, device float *by_token) {
-  cell_outputs o = {score, rounded, by_token, a.score != 0, a.half_operand != 0, (a.cell != 0 || a.cell_score != 0) && a.p > 0, a.score_stride, a.half_stride, a.k};
+  cell_outputs o = {score, rounded, by_token, a.score != 0, a.score_half != 0, (a.cell != 0 || a.cell_score != 0) && a.p > 0, a.score_stride, a.score_half_stride, a.k};
   return o;
 }
 #line 31 "plaid/cells.h"
@@ -452,8 +452,6 @@ static inline void select_cells(threadgroup radix_memory &m, constant A &a, devi
     radix_row(m, r.x, a.k, p, size, mine, mine + size, r.score, r.cell, l);
   }
 }
-#line 15 "plaid/centroid_scores.h"
-#define half half_operand
 #line 2 "args/centroid_scores_args.h"
 #ifndef CENTROID_SCORES_ARGS_H
 #define CENTROID_SCORES_ARGS_H
@@ -461,7 +459,7 @@ struct centroid_scores_args {
   ulong query; // in [tq,d]
   ulong centroid; // in [k,d]
   ulong score; // out [k,tq], 0 = absent
-  ulong half; // out [k,tq], 0 = absent
+  ulong score_half; // out [k,tq], 0 = absent
   ulong cell; // out [tq,p], 0 = absent
   ulong cell_score; // out [tq,p], 0 = absent
   long tq;
@@ -469,7 +467,7 @@ struct centroid_scores_args {
   long k;
   long p;
   long score_stride; // elements between rows
-  long half_stride; // elements between rows
+  long score_half_stride; // elements between rows
   ulong scratch; // address of the workspace
   ulong scratch_bytes;
   ulong status; // address of the stream's status word
@@ -478,27 +476,25 @@ struct centroid_scores_args {
 #define CENTROID_SCORES_QUERY 0
 #define CENTROID_SCORES_CENTROID 1
 #define CENTROID_SCORES_SCORE 2
-#define CENTROID_SCORES_HALF 3
+#define CENTROID_SCORES_SCORE_HALF 3
 #define CENTROID_SCORES_CELL 4
 #define CENTROID_SCORES_CELL_SCORE 5
 #define CENTROID_SCORES_BUFFER_SCRATCH 6
 #define CENTROID_SCORES_BUFFER_STATUS 7
 #define CENTROID_SCORES_BUFFER_ARGS 8
 #endif
-#line 17 "plaid/centroid_scores.h"
-#undef half
-#line 19 "plaid/centroid_scores.h"
+#line 16 "plaid/centroid_scores.h"
 template <typename T>
 [[kernel]] void centroid_scores_naive_scores(
     device const T *query [[buffer(CENTROID_SCORES_QUERY)]], device const T *centroid [[buffer(CENTROID_SCORES_CENTROID)]],
-    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_HALF)]],
+    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_SCORE_HALF)]],
     device float *scratch [[buffer(CENTROID_SCORES_BUFFER_SCRATCH)]], constant centroid_scores_args &a [[buffer(CENTROID_SCORES_BUFFER_ARGS)]],
     uint2 p [[thread_position_in_grid]]) {
   if (p.x >= a.tq) return; // no barrier follows
   no_scale scale;
   score_cell(query, centroid, scale, outputs_of(a, score, rounded, scratch), p.x, p.y, a.d);
 }
-#line 30 "plaid/centroid_scores.h"
+#line 27 "plaid/centroid_scores.h"
 template <typename T>
 [[kernel]] void centroid_scores_naive_cells(device int *cell [[buffer(CENTROID_SCORES_CELL)]], device float *score [[buffer(CENTROID_SCORES_CELL_SCORE)]],
                                    device float *scratch [[buffer(CENTROID_SCORES_BUFFER_SCRATCH)]], constant centroid_scores_args &a [[buffer(CENTROID_SCORES_BUFFER_ARGS)]],
@@ -506,18 +502,18 @@ template <typename T>
   if (t >= a.tq) return; // no barrier follows
   insert_cells(row_of(a, scratch, cell, score, t), a.k, a.p);
 }
-#line 38 "plaid/centroid_scores.h"
+#line 35 "plaid/centroid_scores.h"
 template <typename T>
 [[kernel]] void centroid_scores_tiled_scores(
     device const T *query [[buffer(CENTROID_SCORES_QUERY)]], device const T *centroid [[buffer(CENTROID_SCORES_CENTROID)]],
-    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_HALF)]],
+    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_SCORE_HALF)]],
     device float *scratch [[buffer(CENTROID_SCORES_BUFFER_SCRATCH)]], constant centroid_scores_args &a [[buffer(CENTROID_SCORES_BUFFER_ARGS)]],
     uint2 g [[threadgroup_position_in_grid]], uint index [[thread_index_in_threadgroup]]) {
   threadgroup dot_memory<float> m;
   no_scale scale;
   score_cells(m, query, centroid, scale, outputs_of(a, score, rounded, scratch), long(g.y) * DOT_COLUMNS, a.tq, long(g.x) * DOT_ROWS, a.d, index);
 }
-#line 49 "plaid/centroid_scores.h"
+#line 46 "plaid/centroid_scores.h"
 template <typename T>
 [[kernel]] void centroid_scores_tiled_cells(device int *cell [[buffer(CENTROID_SCORES_CELL)]], device float *score [[buffer(CENTROID_SCORES_CELL_SCORE)]],
                                    device float *scratch [[buffer(CENTROID_SCORES_BUFFER_SCRATCH)]], constant centroid_scores_args &a [[buffer(CENTROID_SCORES_BUFFER_ARGS)]],
@@ -533,8 +529,6 @@ template [[host_name("centroid_scores_naive_scores")]] [[kernel]] decltype(centr
 template [[host_name("centroid_scores_naive_cells")]] [[kernel]] decltype(centroid_scores_naive_cells<float>) centroid_scores_naive_cells<float>;
 template [[host_name("centroid_scores_tiled_scores")]] [[kernel]] decltype(centroid_scores_tiled_scores<float>) centroid_scores_tiled_scores<float>;
 template [[host_name("centroid_scores_tiled_cells")]] [[kernel]] decltype(centroid_scores_tiled_cells<float>) centroid_scores_tiled_cells<float>;
-#line 15 "plaid/centroid_scores_int8.h"
-#define half half_operand
 #line 2 "args/centroid_scores_int8_args.h"
 #ifndef CENTROID_SCORES_INT8_ARGS_H
 #define CENTROID_SCORES_INT8_ARGS_H
@@ -544,7 +538,7 @@ struct centroid_scores_int8_args {
   ulong centroid; // in [k,d]
   ulong centroid_scale; // in [k]
   ulong score; // out [k,tq], 0 = absent
-  ulong half; // out [k,tq], 0 = absent
+  ulong score_half; // out [k,tq], 0 = absent
   ulong cell; // out [tq,p], 0 = absent
   ulong cell_score; // out [tq,p], 0 = absent
   long tq;
@@ -552,7 +546,7 @@ struct centroid_scores_int8_args {
   long k;
   long p;
   long score_stride; // elements between rows
-  long half_stride; // elements between rows
+  long score_half_stride; // elements between rows
   ulong scratch; // address of the workspace
   ulong scratch_bytes;
   ulong status; // address of the stream's status word
@@ -563,28 +557,26 @@ struct centroid_scores_int8_args {
 #define CENTROID_SCORES_INT8_CENTROID 2
 #define CENTROID_SCORES_INT8_CENTROID_SCALE 3
 #define CENTROID_SCORES_INT8_SCORE 4
-#define CENTROID_SCORES_INT8_HALF 5
+#define CENTROID_SCORES_INT8_SCORE_HALF 5
 #define CENTROID_SCORES_INT8_CELL 6
 #define CENTROID_SCORES_INT8_CELL_SCORE 7
 #define CENTROID_SCORES_INT8_BUFFER_SCRATCH 8
 #define CENTROID_SCORES_INT8_BUFFER_STATUS 9
 #define CENTROID_SCORES_INT8_BUFFER_ARGS 10
 #endif
-#line 17 "plaid/centroid_scores_int8.h"
-#undef half
-#line 19 "plaid/centroid_scores_int8.h"
+#line 16 "plaid/centroid_scores_int8.h"
 template <typename T>
 [[kernel]] void centroid_scores_int8_naive_scores(
     device const T *query [[buffer(CENTROID_SCORES_INT8_QUERY)]], device const T *centroid [[buffer(CENTROID_SCORES_INT8_CENTROID)]],
     device const float *query_scale [[buffer(CENTROID_SCORES_INT8_QUERY_SCALE)]], device const float *centroid_scale [[buffer(CENTROID_SCORES_INT8_CENTROID_SCALE)]],
-    device float *score [[buffer(CENTROID_SCORES_INT8_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_INT8_HALF)]],
+    device float *score [[buffer(CENTROID_SCORES_INT8_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_INT8_SCORE_HALF)]],
     device float *scratch [[buffer(CENTROID_SCORES_INT8_BUFFER_SCRATCH)]], constant centroid_scores_int8_args &a [[buffer(CENTROID_SCORES_INT8_BUFFER_ARGS)]],
     uint2 p [[thread_position_in_grid]]) {
   if (p.x >= a.tq) return; // no barrier follows
   int8_scale scale = {query_scale, centroid_scale};
   score_cell(query, centroid, scale, outputs_of(a, score, rounded, scratch), p.x, p.y, a.d);
 }
-#line 31 "plaid/centroid_scores_int8.h"
+#line 28 "plaid/centroid_scores_int8.h"
 template <typename T>
 [[kernel]] void centroid_scores_int8_naive_cells(device int *cell [[buffer(CENTROID_SCORES_INT8_CELL)]], device float *score [[buffer(CENTROID_SCORES_INT8_CELL_SCORE)]],
                                    device float *scratch [[buffer(CENTROID_SCORES_INT8_BUFFER_SCRATCH)]], constant centroid_scores_int8_args &a [[buffer(CENTROID_SCORES_INT8_BUFFER_ARGS)]],
@@ -592,19 +584,19 @@ template <typename T>
   if (t >= a.tq) return; // no barrier follows
   insert_cells(row_of(a, scratch, cell, score, t), a.k, a.p);
 }
-#line 39 "plaid/centroid_scores_int8.h"
+#line 36 "plaid/centroid_scores_int8.h"
 template <typename T>
 [[kernel]] void centroid_scores_int8_tiled_scores(
     device const T *query [[buffer(CENTROID_SCORES_INT8_QUERY)]], device const T *centroid [[buffer(CENTROID_SCORES_INT8_CENTROID)]],
     device const float *query_scale [[buffer(CENTROID_SCORES_INT8_QUERY_SCALE)]], device const float *centroid_scale [[buffer(CENTROID_SCORES_INT8_CENTROID_SCALE)]],
-    device float *score [[buffer(CENTROID_SCORES_INT8_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_INT8_HALF)]],
+    device float *score [[buffer(CENTROID_SCORES_INT8_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_INT8_SCORE_HALF)]],
     device float *scratch [[buffer(CENTROID_SCORES_INT8_BUFFER_SCRATCH)]], constant centroid_scores_int8_args &a [[buffer(CENTROID_SCORES_INT8_BUFFER_ARGS)]],
     uint2 g [[threadgroup_position_in_grid]], uint index [[thread_index_in_threadgroup]]) {
   threadgroup dot_memory<int> m;
   int8_scale scale = {query_scale, centroid_scale};
   score_cells(m, query, centroid, scale, outputs_of(a, score, rounded, scratch), long(g.y) * DOT_COLUMNS, a.tq, long(g.x) * DOT_ROWS, a.d, index);
 }
-#line 51 "plaid/centroid_scores_int8.h"
+#line 48 "plaid/centroid_scores_int8.h"
 template <typename T>
 [[kernel]] void centroid_scores_int8_tiled_cells(device int *cell [[buffer(CENTROID_SCORES_INT8_CELL)]], device float *score [[buffer(CENTROID_SCORES_INT8_CELL_SCORE)]],
                                    device float *scratch [[buffer(CENTROID_SCORES_INT8_BUFFER_SCRATCH)]], constant centroid_scores_int8_args &a [[buffer(CENTROID_SCORES_INT8_BUFFER_ARGS)]],

@@ -5,7 +5,7 @@ struct centroid_scores_args {
   unsigned long long query; // in [tq,d]
   unsigned long long centroid; // in [k,d]
   unsigned long long score; // out [k,tq], 0 = absent
-  unsigned long long half; // out [k,tq], 0 = absent
+  unsigned long long score_half; // out [k,tq], 0 = absent
   unsigned long long cell; // out [tq,p], 0 = absent
   unsigned long long cell_score; // out [tq,p], 0 = absent
   long long tq;
@@ -13,7 +13,7 @@ struct centroid_scores_args {
   long long k;
   long long p;
   long long score_stride; // elements between rows
-  long long half_stride; // elements between rows
+  long long score_half_stride; // elements between rows
   unsigned long long scratch; // address of the workspace
   unsigned long long scratch_bytes;
   unsigned long long status; // address of the stream's status word

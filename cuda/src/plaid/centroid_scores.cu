@@ -1,6 +1,6 @@
 // centroid_scores: canonical dot products of centroids and query tokens, each one ascending chain of fused multiply-adds.
 //
-// Axes tq, d, k, p. Query f32 [tq, d]; Centroid f32 [k, d]; Score f32 [k, tq], rows score_stride elements apart; Half f16 [k, tq], rows half_stride apart;
+// Axes tq, d, k, p. Query f32 [tq, d]; Centroid f32 [k, d]; Score f32 [k, tq], rows score_stride elements apart; ScoreHalf f16 [k, tq], rows score_half_stride apart;
 // Cell i32 [tq, p] and CellScore f32 [tq, p]: the p best cells of each token, score descending, index ascending, NaN last, -0
 // equal to +0. Any output may be absent. Any d and alignment. Offsets are 64-bit.
 //

@@ -125,10 +125,10 @@ template <class T, class E, class Args> __device__ __forceinline__ void storeWho
       for (int j = 0; j < T::kJ; j++) row[tile.rowOfB(j) - tile.rowOfB(0)] = v[j][i];
     }
   }
-  if (a.half)
+  if (a.score_half)
 #pragma unroll
     for (int i = 0; i < T::kI; i++) {
-      __half* row = (__half*)a.half + (c + tile.rowOfA(i) - tile.rowOfA(0)) * a.half_stride + t;
+      __half* row = (__half*)a.score_half + (c + tile.rowOfA(i) - tile.rowOfA(0)) * a.score_half_stride + t;
 #pragma unroll
       for (int j = 0; j < T::kJ; j++) row[tile.rowOfB(j) - tile.rowOfB(0)] = __float2half_rn(v[j][i]);
     }
@@ -177,7 +177,7 @@ template <class T, class E, class Args> __device__ __forceinline__ void scores(c
           if (!live || c >= a.k) continue;
           const float v = value.of(a, c, tile.sum[j][i]);
           if (a.score || select) kept[c * stride + t] = v;
-          if (a.half) ((__half*)a.half)[c * a.half_stride + t] = __float2half_rn(v);
+          if (a.score_half) ((__half*)a.score_half)[c * a.score_half_stride + t] = __float2half_rn(v);
           most = fmaxf(most, v); // NaN yields
         }
         if (select) { // the same for the block

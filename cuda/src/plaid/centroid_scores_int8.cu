@@ -1,6 +1,6 @@
 // centroid_scores_int8: f32(exact integer dot product) * (query scale * centroid scale), each step rounded once.
 //
-// Axes tq, d, k, p. Query i8 [tq, d], QueryScale f32 [tq]; Centroid i8 [k, d], CentroidScale f32 [k]; Score f32 [k, tq], rows score_stride elements apart; Half f16 [k, tq], rows half_stride apart;
+// Axes tq, d, k, p. Query i8 [tq, d], QueryScale f32 [tq]; Centroid i8 [k, d], CentroidScale f32 [k]; Score f32 [k, tq], rows score_stride elements apart; ScoreHalf f16 [k, tq], rows score_half_stride apart;
 // Cell i32 [tq, p] and CellScore f32 [tq, p]: the p best cells of each token, score descending, index ascending, NaN last, -0
 // equal to +0. Any output may be absent. Any d and alignment, but
 // rows that are not whole aligned pieces of 16 bytes are read byte by byte. Offsets are 64-bit.

@@ -7,7 +7,7 @@ struct centroid_scores_int8_args {
   ulong centroid; // in [k,d]
   ulong centroid_scale; // in [k]
   ulong score; // out [k,tq], 0 = absent
-  ulong half; // out [k,tq], 0 = absent
+  ulong score_half; // out [k,tq], 0 = absent
   ulong cell; // out [tq,p], 0 = absent
   ulong cell_score; // out [tq,p], 0 = absent
   long tq;
@@ -15,7 +15,7 @@ struct centroid_scores_int8_args {
   long k;
   long p;
   long score_stride; // elements between rows
-  long half_stride; // elements between rows
+  long score_half_stride; // elements between rows
   ulong scratch; // address of the workspace
   ulong scratch_bytes;
   ulong status; // address of the stream's status word
@@ -26,7 +26,7 @@ struct centroid_scores_int8_args {
 #define CENTROID_SCORES_INT8_CENTROID 2
 #define CENTROID_SCORES_INT8_CENTROID_SCALE 3
 #define CENTROID_SCORES_INT8_SCORE 4
-#define CENTROID_SCORES_INT8_HALF 5
+#define CENTROID_SCORES_INT8_SCORE_HALF 5
 #define CENTROID_SCORES_INT8_CELL 6
 #define CENTROID_SCORES_INT8_CELL_SCORE 7
 #define CENTROID_SCORES_INT8_BUFFER_SCRATCH 8

@@ -23,7 +23,7 @@ static inline void store_cell(cell_outputs o, long c, long t, float x) {
 }
 
 template <typename A> static inline cell_outputs outputs_of(constant A &a, device float *score, device half *rounded, device float *by_token) {
-  cell_outputs o = {score, rounded, by_token, a.score != 0, a.half_operand != 0, (a.cell != 0 || a.cell_score != 0) && a.p > 0, a.score_stride, a.half_stride, a.k};
+  cell_outputs o = {score, rounded, by_token, a.score != 0, a.score_half != 0, (a.cell != 0 || a.cell_score != 0) && a.p > 0, a.score_stride, a.score_half_stride, a.k};
   return o;
 }
 

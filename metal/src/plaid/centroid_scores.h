@@ -11,15 +11,12 @@
 // Variant: naive keeps the best cells by insertion, tiled selects them as topk does.
 #pragma once
 #include "plaid/cells.h"
-// MSL has a type of the name of an operand, so the member has another.
-#define half half_operand
 #include "args/centroid_scores_args.h"
-#undef half
 
 template <typename T>
 [[kernel]] void centroid_scores_naive_scores(
     device const T *query [[buffer(CENTROID_SCORES_QUERY)]], device const T *centroid [[buffer(CENTROID_SCORES_CENTROID)]],
-    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_HALF)]],
+    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_SCORE_HALF)]],
     device float *scratch [[buffer(CENTROID_SCORES_BUFFER_SCRATCH)]], constant centroid_scores_args &a [[buffer(CENTROID_SCORES_BUFFER_ARGS)]],
     uint2 p [[thread_position_in_grid]]) {
   if (p.x >= a.tq) return; // no barrier follows
@@ -38,7 +35,7 @@ template <typename T>
 template <typename T>
 [[kernel]] void centroid_scores_tiled_scores(
     device const T *query [[buffer(CENTROID_SCORES_QUERY)]], device const T *centroid [[buffer(CENTROID_SCORES_CENTROID)]],
-    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_HALF)]],
+    device float *score [[buffer(CENTROID_SCORES_SCORE)]], device half *rounded [[buffer(CENTROID_SCORES_SCORE_HALF)]],
     device float *scratch [[buffer(CENTROID_SCORES_BUFFER_SCRATCH)]], constant centroid_scores_args &a [[buffer(CENTROID_SCORES_BUFFER_ARGS)]],
     uint2 g [[threadgroup_position_in_grid]], uint index [[thread_index_in_threadgroup]]) {
   threadgroup dot_memory<float> m;
