@@ -74,6 +74,16 @@ func (m Method) String() string {
 	return fmt.Sprintf("method(%d)", uint8(m))
 }
 
+// ParseMethod is the inverse of String.
+func ParseMethod(name string) (Method, error) {
+	for i, n := range methodNames {
+		if n == name {
+			return Method(i), nil
+		}
+	}
+	return 0, fmt.Errorf("plaid: method %q, want one of %v: %w", name, methodNames, backend.ErrArgument)
+}
+
 // MarshalText is String.
 func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 

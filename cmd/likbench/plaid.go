@@ -54,15 +54,8 @@ func withDevice(c *cobra.Command, name string, do func(ctx context.Context, dev 
 	if v, ok := os.LookupEnv("LIKBENCH_BACKEND"); ok && !c.Flags().Changed("backend") {
 		name = v
 	}
-	dev, decisions, err := backend.Select(name)
-	for _, d := range decisions {
-		fmt.Fprintln(c.ErrOrStderr(), d)
-	}
+	dev, _, err := openBackend(name, c.ErrOrStderr())
 	if err != nil {
-		var unknown *backend.SelectError
-		if errors.As(err, &unknown) {
-			return &usageError{err}
-		}
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()

@@ -182,6 +182,9 @@ func fsck(dir string, repair bool) (found []finding, warnings []string, err erro
 	return found, warnings, err
 }
 
+// layouts are what convert writes.
+const layouts = "fastplaid14, fastplaid17, nextplaid, colbertv2 or likbench"
+
 func convertCommand() *cobra.Command {
 	var to string
 	var o format.WriteOptions
@@ -192,7 +195,7 @@ func convertCommand() *cobra.Command {
 Documents that are deleted are left out, and the others move up.`,
 		Args: dirs("SRC", "DST"),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "fastplaid14, fastplaid17, nextplaid, colbertv2, or likbench")
+	cmd.Flags().StringVar(&to, "to", "", layouts)
 	cmd.Flags().IntVar(&o.ChunkDocuments, "chunk", 0, "documents of a chunk; default the layout's")
 	cmd.Flags().BoolVar(&o.Tch, "tch", false, "spell .npy headers as fast-plaid's Rust side does")
 	cmd.RunE = func(c *cobra.Command, args []string) (err error) {
@@ -209,7 +212,7 @@ Documents that are deleted are left out, and the others move up.`,
 		}
 		flavour, err := format.ParseFlavour(to)
 		if err != nil {
-			return usage("--to %q: want fastplaid14, fastplaid17, nextplaid, colbertv2 or likbench", to)
+			return usage("--to %q: want %s", to, layouts)
 		}
 		if src, err = live(src); err != nil {
 			return err

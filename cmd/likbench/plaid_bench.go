@@ -190,18 +190,11 @@ func (c *corpus) search(ctx context.Context, ix *plaid.Index, w io.Writer, queri
 
 // timeWay measures single queries and the batch of all, and compares results.
 func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.Tokens, x way, truth [][]plaid.Hit) error {
-	n, d := queries.Len(), int64(queries.Dim)
-	var times []float64
-	for begun := time.Now(); len(times) < 4*n && (len(times) < 5 || time.Since(begun) < benchBudget); {
-		i := len(times) % n
-		start := time.Now()
-		if _, _, err := s.Search(ctx, queries.Vectors[queries.Offsets[i]*d:queries.Offsets[i+1]*d], top, x.o); err != nil {
-			return err
-		}
-		times = append(times, time.Since(start).Seconds())
+	n := queries.Len()
+	times, err := singleQueries(ctx, s, queries, x.o, 4*n, benchBudget)
+	if err != nil {
+		return err
 	}
-	times = times[min(len(times)/4, 4):] // the first ones prepare
-	slices.Sort(times)
 	var hits [][]plaid.Hit
 	var stats []*plaid.Stats
 	var batches []float64

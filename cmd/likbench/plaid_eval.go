@@ -192,20 +192,19 @@ func openJudged(folder string) (*judged, error) {
 	return nil, fmt.Errorf("%s holds neither manifest.json with token vectors nor doc-text.trec", folder)
 }
 
+// embeddedJudged is the embedded collection: unit document vectors, weighted queries.
 func embeddedJudged() (*judged, error) {
 	data, err := cranfield.Load()
 	if err != nil {
 		return nil, err
 	}
-	docs, err := embeddedTokens(false)
+	enc, err := cranfield.LoadEncoder()
 	if err != nil {
 		return nil, err
 	}
-	queries, err := embeddedTokens(true)
-	if err != nil {
-		return nil, err
-	}
-	return &judged{name: "Cranfield", docs: docs, queries: queries, qrels: data.Qrels(), ids: data.IDs()}, nil
+	model := enc.Fit(data.Texts())
+	return &judged{name: "Cranfield", docs: encoded(model.Documents(cranfield.Cosine)), queries: encoded(model.Queries(cranfield.Cosine, data.Questions())),
+		qrels: data.Qrels(), ids: data.IDs()}, nil
 }
 
 // indexes builds and searches indexes of the embedded collection: all widths in a full run,

@@ -227,25 +227,31 @@ func (j *judged) latency() time.Duration {
 	return latencyBudget
 }
 
+// singleQueries times queries one after another, seconds on the wall, ascending: at least ten,
+// at most so many, within the budget. The first ones, which prepare, are left out.
+func singleQueries(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, o plaid.SearchOptions, most int, budget time.Duration) ([]float64, error) {
+	var times []float64
+	for begun := time.Now(); len(times) < most && (len(times) < 10 || time.Since(begun) < budget); {
+		i := len(times) % queries.Len()
+		lo, hi := queries.Offsets[i]*int64(queries.Dim), queries.Offsets[i+1]*int64(queries.Dim)
+		start := time.Now()
+		if _, _, err := s.Search(ctx, queries.Vectors[lo:hi], top, o); err != nil {
+			return nil, err
+		}
+		times = append(times, time.Since(start).Seconds())
+	}
+	times = times[min(len(times)/4, 4):]
+	slices.Sort(times)
+	return times, nil
+}
+
 // time measures single queries one after another, and all of them as a batch.
 func (j *judged) time(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, row *benchsuite.IndexRow) error {
-	one := func(i int, o plaid.SearchOptions) (time.Duration, error) {
-		lo, hi := queries.Offsets[i], queries.Offsets[i+1]
-		start := time.Now()
-		_, _, err := s.Search(ctx, queries.Vectors[lo*int64(queries.Dim):hi*int64(queries.Dim)], top, o)
-		return time.Since(start), err
-	}
 	latency := func(o plaid.SearchOptions) (p50, p95 float64, err error) {
-		var times []float64
-		for begun := time.Now(); len(times) < 2*queries.Len() && (len(times) < 10 || time.Since(begun) < j.latency()); {
-			d, err := one(len(times)%queries.Len(), o)
-			if err != nil {
-				return 0, 0, err
-			}
-			times = append(times, d.Seconds())
+		times, err := singleQueries(ctx, s, queries, o, 2*queries.Len(), j.latency())
+		if err != nil {
+			return 0, 0, err
 		}
-		times = times[min(3, len(times)-1):] // the first ones prepare
-		slices.Sort(times)
 		return times[len(times)/2], times[len(times)*95/100], nil
 	}
 	var err error

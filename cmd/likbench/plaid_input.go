@@ -62,7 +62,14 @@ func (f *inputFlags) open() (*tokens, error) {
 	}
 	switch {
 	case f.embedded:
-		return embeddedTokens(f.what == "queries")
+		j, err := embeddedJudged()
+		if err != nil {
+			return nil, err
+		}
+		if f.what == "queries" {
+			return j.queries, nil
+		}
+		return j.docs, nil
 	case f.text != "":
 		return textTokens(f.text, f.what == "queries")
 	}
@@ -179,23 +186,6 @@ func (t *tokens) all() ([]float32, error) {
 
 func encoded(t *cranfield.Tokens) *tokens {
 	return &tokens{dim: t.Dim, offsets: t.Offsets, vectors: t.Vectors}
-}
-
-// embeddedTokens are the embedded collection's: unit document vectors, weighted queries.
-func embeddedTokens(queries bool) (*tokens, error) {
-	data, err := cranfield.Load()
-	if err != nil {
-		return nil, err
-	}
-	enc, err := cranfield.LoadEncoder()
-	if err != nil {
-		return nil, err
-	}
-	model := enc.Fit(data.Texts())
-	if queries {
-		return encoded(model.Queries(cranfield.Cosine, data.Questions())), nil
-	}
-	return encoded(model.Documents(cranfield.Cosine)), nil
 }
 
 // textTokens encodes lines of text as unit vectors, without weights: those would need the

@@ -50,7 +50,7 @@ func (f *searchFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.IntVarP(&f.k, "k", "k", 10, "results of a query")
 	fs.StringVar(&f.preset, "preset", "auto", "auto, exact, compat-fastplaid or compat-plaid")
-	fs.StringVar(&f.method, "method", "auto", "of preset auto: auto, scan or probe")
+	fs.StringVar(&f.method, "method", "auto", "of preset auto: auto, scan or probe; of exact: auto, scan or bounds")
 	fs.IntVar(&f.o.Probe, "probe", 0, "cells of each query token; default the preset's")
 	fs.IntVar(&f.o.Candidates, "candidates", 0, "documents of the first round that go on; default the preset's")
 	fs.IntVar(&f.o.Exact, "exact", 0, "documents scored exactly; default the preset's")
@@ -63,12 +63,9 @@ func (f *searchFlags) options() (plaid.SearchOptions, error) {
 	if f.o.Preset, err = plaid.ParsePreset(f.preset); err != nil {
 		return f.o, &usageError{err}
 	}
-	methods := map[string]plaid.Method{"auto": plaid.MethodAuto, "scan": plaid.MethodScan, "probe": plaid.MethodProbe}
-	method, ok := methods[f.method]
-	if !ok {
-		return f.o, usage("--method %q: want auto, scan or probe", f.method)
+	if f.o.Method, err = plaid.ParseMethod(f.method); err != nil {
+		return f.o, usage("--method %q: %w", f.method, err)
 	}
-	f.o.Method = method
 	f.o.Threshold = float32(f.threshold)
 	if f.k < 1 {
 		return f.o, usage("-k %d: want at least 1", f.k)

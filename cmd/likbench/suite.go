@@ -15,19 +15,12 @@ import (
 // suite is the default run: choose, measure, score the collection, report.
 func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
 	start := time.Now()
-	dev, decisions, err := backend.Select(o.backend)
 	lines := stdout
 	if o.json {
 		lines = stderr
 	}
-	for _, d := range decisions {
-		fmt.Fprintln(lines, d)
-	}
+	dev, decisions, err := openBackend(o.backend, lines)
 	if err != nil {
-		var unknown *backend.SelectError
-		if errors.As(err, &unknown) {
-			return &usageError{err}
-		}
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
@@ -73,6 +66,19 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	rows.end()
 	report.Seconds = time.Since(start).Seconds()
 	return finish(o, report, out, stdout)
+}
+
+// openBackend opens the backend of a name and writes down why it was taken, and why not
+// the others.
+func openBackend(name string, lines io.Writer) (backend.Device, []backend.Decision, error) {
+	dev, decisions, err := backend.Select(name)
+	for _, d := range decisions {
+		fmt.Fprintln(lines, d)
+	}
+	if unknown := (*backend.SelectError)(nil); errors.As(err, &unknown) {
+		err = &usageError{err}
+	}
+	return dev, decisions, err
 }
 
 func finish(o *options, report *benchsuite.Report, out *output, stdout io.Writer) error {
