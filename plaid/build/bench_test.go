@@ -21,6 +21,8 @@ import (
 
 var dataFlag = flag.String("data", "", "folder of token vectors for BenchmarkBuildFolder: docs.int8.npy, doc_offsets.npy, manifest.json with the scale")
 
+var streamedFlag = flag.Int("streamed", 1_000_000, "tokens of BenchmarkBuildStreamed, by the hundred")
+
 // benchBuild reports seconds, the stages, and the peak of resident memory of the process,
 // which includes the collection.
 func benchBuild(b *testing.B, docs Collection, o Options) {
@@ -117,10 +119,10 @@ func (g *generated) Documents() iter.Seq2[[]float32, error] {
 	}
 }
 
-// BenchmarkBuildStreamed builds an index of a million tokens that are nowhere in memory, by
+// BenchmarkBuildStreamed builds an index of -streamed tokens that are nowhere in memory, by
 // one iteration of k-means, once with the sample on the device and once without.
 func BenchmarkBuildStreamed(b *testing.B) {
-	g := &generated{documents: 10000, tokens: 100, d: 64, directions: clustered(3, 400, 100, 64).Vectors}
+	g := &generated{documents: *streamedFlag / 100, tokens: 100, d: 64, directions: clustered(3, 400, 100, 64).Vectors}
 	for _, memory := range []int64{1, 0} {
 		name := "resident"
 		if memory > 0 {
