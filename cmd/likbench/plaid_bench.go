@@ -54,6 +54,7 @@ var benches = map[string]func() []corpus{"bench_fastplaid_e2e": endToEnd, "clust
 func benchCommand() *cobra.Command {
 	var only []string
 	var queries, length int
+	var save string
 	cmd := &cobra.Command{
 		Use:   "bench NAME",
 		Short: "Build and search synthetic collections, end to end",
@@ -71,6 +72,7 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 	f.StringSliceVar(&only, "corpora", nil, "corpora to run; default all")
 	f.IntVar(&queries, "queries", 64, "queries")
 	f.IntVar(&length, "query-tokens", 32, "tokens of a query")
+	f.StringVar(&save, "save", "", "folder for the vectors, offsets and results of each built corpus as .npy files, to measure another tool on them")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if args[0] == "bench_decompress_maxsim" {
 			o := options{backend: *name, args: append([]string{"plaid", "bench"}, args...), noData: true}
@@ -92,7 +94,11 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 			w := c.OutOrStdout()
 			fmt.Fprintf(w, "%d queries of %d tokens, first 10; %s, %d processors\n", queries, length, dev.Info().Name, runtime.GOMAXPROCS(0))
 			for i := range run {
-				if err := run[i].measure(ctx, dev, w, queries, length); err != nil {
+				keep, err := newSaver(save, run[i].name)
+				if err == nil {
+					err = run[i].measure(ctx, dev, w, queries, length, keep)
+				}
+				if err != nil {
 					return fmt.Errorf("%s: %w", run[i].name, err)
 				}
 			}
@@ -121,7 +127,7 @@ func pick(all []corpus, only []string) ([]corpus, error) {
 }
 
 // measure builds one corpus and searches it.
-func (c *corpus) measure(ctx context.Context, dev backend.Device, w io.Writer, n, length int) error {
+func (c *corpus) measure(ctx context.Context, dev backend.Device, w io.Writer, n, length int, keep *saver) error {
 	var src format.Source
 	var t *tokens
 	if c.drawn {
@@ -131,6 +137,9 @@ func (c *corpus) measure(ctx context.Context, dev backend.Device, w io.Writer, n
 	} else {
 		a := c.from.all()
 		t = c.from.queries(n, length, fromArrays(a))
+		if err := keep.corpus(a, t); err != nil {
+			return err
+		}
 		start := time.Now()
 		m, stats, err := build.InMemory(ctx, dev, a, build.Options{Bits: c.bits, Iterations: c.iters, Centroids: c.k, Seed: 42})
 		if err != nil {
@@ -149,7 +158,7 @@ func (c *corpus) measure(ctx context.Context, dev backend.Device, w io.Writer, n
 		return err
 	}
 	fmt.Fprintf(w, "  loaded in %.3f s, %s\n", time.Since(start).Seconds(), backend.FormatBytes(ix.Bytes()))
-	return errors.Join(c.search(ctx, ix, w, plaid.Tokens{Vectors: t.vectors, Offsets: t.offsets, Dim: t.dim}), ix.Close())
+	return errors.Join(c.search(ctx, ix, w, plaid.Tokens{Vectors: t.vectors, Offsets: t.offsets, Dim: t.dim}, keep), ix.Close())
 }
 
 // way is a search to be timed.
@@ -169,7 +178,7 @@ var ways = []way{
 // benchBudget bounds the time of one way.
 const benchBudget = 4 * time.Second
 
-func (c *corpus) search(ctx context.Context, ix *plaid.Index, w io.Writer, queries plaid.Tokens) (err error) {
+func (c *corpus) search(ctx context.Context, ix *plaid.Index, w io.Writer, queries plaid.Tokens, keep *saver) (err error) {
 	s, err := ix.NewSearcher()
 	if err != nil {
 		return err
@@ -181,7 +190,7 @@ func (c *corpus) search(ctx context.Context, ix *plaid.Index, w io.Writer, queri
 	}
 	fmt.Fprintf(w, "  %-17s %9s %9s %11s %10s  %s\n", "search", "p50 ms", "p95 ms", "queries/s", "recall@10", "of the first query")
 	for _, x := range ways {
-		if err := timeWay(ctx, s, w, queries, x, truth); err != nil {
+		if err := timeWay(ctx, s, w, queries, x, truth, keep); err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}
 	}
@@ -189,7 +198,7 @@ func (c *corpus) search(ctx context.Context, ix *plaid.Index, w io.Writer, queri
 }
 
 // timeWay measures single queries and the batch of all, and compares results.
-func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.Tokens, x way, truth [][]plaid.Hit) error {
+func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.Tokens, x way, truth [][]plaid.Hit, keep *saver) error {
 	n := queries.Len()
 	times, err := singleQueries(ctx, s, queries, x.o, 4*n, benchBudget)
 	if err != nil {
@@ -205,6 +214,9 @@ func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.
 			return err
 		}
 		batches = append(batches, time.Since(start).Seconds())
+	}
+	if err := keep.hits(x.name, hits); err != nil {
+		return err
 	}
 	batches = batches[1:]
 	slices.Sort(batches)
