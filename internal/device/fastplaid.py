@@ -73,7 +73,7 @@ def main():
 
         def search(batch):
             start = time.perf_counter()
-            r = index.search(queries_embeddings=batch, top_k=10)
+            r = index.search(queries_embeddings=batch, top_k=10, show_progress=False)
             return time.perf_counter() - start, r
 
         for i in range(5):
