@@ -1,0 +1,174 @@
+package plaid_test
+
+import (
+	"context"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/canon"
+	"github.com/likbench/likbench/plaid"
+	"github.com/likbench/likbench/plaid/build"
+	"github.com/likbench/likbench/plaid/format"
+	"github.com/likbench/likbench/simd"
+)
+
+var (
+	backendFlag   = flag.String("backend", "", "backend of BenchmarkSearchBuilt; simd if empty")
+	documentsFlag = flag.Int("documents", 5000, "documents of BenchmarkSearchBuilt")
+)
+
+// chosen is the backend that the flag names.
+func chosen(t testing.TB) backend.Backend {
+	for _, b := range backend.All() {
+		if b.Name() == *backendFlag {
+			return b
+		}
+	}
+	require.Empty(t, *backendFlag, "no such backend")
+	return simd.New()
+}
+
+// crowd draws documents of 64 to 180 unit tokens of 128 components around 8,192 shared
+// centres, of which each document has 24, on all processors.
+func crowd(documents int) *build.Arrays {
+	const dim, centres, topics = 128, 8192, 24
+	draw := func(dst []float32, r *rand.Rand, near []float32, spread float64) {
+		sum := 0.0
+		for i := range dst {
+			x := r.NormFloat64() * spread / math.Sqrt(dim)
+			if near != nil {
+				x += float64(near[i])
+			}
+			dst[i], sum = float32(x), sum+x*x
+		}
+		for i := range dst {
+			dst[i] = float32(float64(dst[i]) / math.Sqrt(sum))
+		}
+	}
+	centre := make([]float32, centres*dim)
+	everyOf(centres, func(i int) { draw(centre[i*dim:(i+1)*dim], rand.New(rand.NewPCG(1, uint64(i))), nil, 1) })
+	a := &build.Arrays{Components: dim, Offsets: make([]int64, documents+1)}
+	for i := range documents {
+		a.Offsets[i+1] = a.Offsets[i] + 64 + rand.New(rand.NewPCG(2, uint64(i))).Int64N(117)
+	}
+	a.Vectors = make([]float32, a.Offsets[documents]*dim)
+	everyOf(documents, func(i int) {
+		r := rand.New(rand.NewPCG(3, uint64(i)))
+		var own [topics]int
+		for j := range own {
+			own[j] = r.IntN(centres)
+		}
+		for t := a.Offsets[i]; t < a.Offsets[i+1]; t++ {
+			c := own[r.IntN(topics)]
+			draw(a.Vectors[t*dim:(t+1)*dim], r, centre[c*dim:(c+1)*dim], .6)
+		}
+	})
+	return a
+}
+
+// everyOf calls do for 0 to n−1 on all processors.
+func everyOf(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// asked are queries of 32 tokens, each those of a document, moved a little.
+func asked(a *build.Arrays, n int) plaid.Tokens {
+	const length = 32
+	d := int64(a.Components)
+	q := plaid.Tokens{Dim: a.Components, Offsets: []int64{0}}
+	for i := range n {
+		r := rand.New(rand.NewPCG(4, uint64(i)))
+		doc := r.IntN(len(a.Offsets) - 1)
+		for range length {
+			at := (a.Offsets[doc] + r.Int64N(a.Offsets[doc+1]-a.Offsets[doc])) * d
+			v := make([]float32, d)
+			for j := range v {
+				v[j] = a.Vectors[at+int64(j)] + float32(r.NormFloat64()*.3/math.Sqrt(float64(d)))
+			}
+			canon.Normalize(v, v)
+			q.Vectors = append(q.Vectors, v...)
+		}
+		q.Offsets = append(q.Offsets, q.Offsets[i]+length)
+	}
+	return q
+}
+
+// searchAll times a batch of queries, again and again, and reports beside it the device time
+// of each stage, launched one after another and not as a graph.
+func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOptions) {
+	s := searcher(b, ix)
+	var stats []*plaid.Stats
+	for range 3 {
+		var err error
+		_, stats, err = s.SearchBatch(context.Background(), q, 10, o)
+		require.NoError(b, err)
+	}
+	b.ReportAllocs()
+	start := time.Now()
+	for b.Loop() {
+		_, _, err := s.SearchBatch(context.Background(), q, 10, o)
+		require.NoError(b, err)
+	}
+	b.ReportMetric(float64(q.Len())*float64(b.N)/time.Since(start).Seconds(), "queries/s")
+	b.ReportMetric(float64(stats[0].Batch), "together")
+	b.ReportMetric(float64(stats[0].Exact), "exact")
+	o.Timings = true
+	for range 2 {
+		var err error
+		_, stats, err = s.SearchBatch(context.Background(), q, 10, o)
+		require.NoError(b, err)
+	}
+	for _, t := range stats[0].Stages {
+		b.ReportMetric(float64(t.Time.Nanoseconds())/1e3, strings.ReplaceAll(t.Name, " ", "-")+"-µs")
+	}
+}
+
+// BenchmarkSearchBuilt searches an index of clustered vectors:
+//
+//	plaid.test -test.run '^$' -test.bench SearchBuilt -backend cuda -documents 20000
+func BenchmarkSearchBuilt(b *testing.B) {
+	a := crowd(*documentsFlag)
+	q := asked(a, 64)
+	dev := open(b, chosen(b))
+	m, _, err := build.InMemory(context.Background(), dev, a, build.Options{Bits: 2, Seed: 42})
+	require.NoError(b, err)
+	searchEach(b, dev, m, q)
+}
+
+// searchEach runs the ways that are compared, for one query and for all.
+func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tokens) {
+	ix, err := plaid.Load(dev, src, plaid.LoadOptions{})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, ix.Close()) }()
+	one := plaid.Tokens{Vectors: part(q, 0), Offsets: q.Offsets[:2], Dim: q.Dim}
+	for _, w := range []struct {
+		name string
+		q    plaid.Tokens
+		o    plaid.SearchOptions
+	}{
+		{"auto-64", q, plaid.SearchOptions{}},
+		{"auto-1", one, plaid.SearchOptions{}},
+		{"scan-1", one, plaid.SearchOptions{Method: plaid.MethodScan}},
+		{"scan-64", q, plaid.SearchOptions{Method: plaid.MethodScan}},
+	} {
+		b.Run(w.name, func(b *testing.B) { searchAll(b, ix, w.q, w.o) })
+	}
+}
