@@ -51,11 +51,9 @@ type views struct {
 	upload                   int64 // bytes from 0 on
 
 	score, cellScore, live, allowed      backend.View
-	floor, floorPos                      backend.View
 	candidate, approx                    backend.View
-	firstPos, firstVal, firstDoc, second backend.View
-	keepPos, keepVal, keepDoc, screen    backend.View
-	lastPos, exactScore                  backend.View
+	firstVal, firstDoc, second           backend.View
+	keepVal, keepDoc, screen, exactScore backend.View
 
 	download, size          int64 // bytes from download to size
 	count                   backend.View
@@ -94,21 +92,16 @@ func (s *Searcher) layout(sh shape) (v views) {
 
 	v.score = l.place(backend.F32, k, sh.tq)
 	v.cellScore = l.place(backend.F32, sh.tq, sh.probe)
-	v.floor, v.floorPos = l.place(backend.F32, sh.tq), l.place(backend.I32, sh.tq)
 	v.live = l.place(backend.I32, sh.nq, (k+31)/32)
 	v.allowed = l.place(backend.I32, int64(len(ix.words)))
 	v.candidate, v.approx = l.place(backend.I32, sh.nq, sh.cand), l.place(backend.F32, sh.nq, sh.cand)
-	selected := func(n int64) (pos, val backend.View) {
-		return l.place(backend.I32, sh.nq, n), l.place(backend.F32, sh.nq, n)
-	}
-	v.firstPos, v.firstVal = selected(sh.first)
-	v.firstDoc = l.place(backend.I32, sh.nq, sh.first)
+	v.firstVal, v.firstDoc = l.place(backend.F32, sh.nq, sh.first), l.place(backend.I32, sh.nq, sh.first)
 	v.second = l.place(backend.F32, sh.nq, sh.first)
-	v.keepPos, v.keepVal = selected(sh.keep)
+	v.keepVal = l.place(backend.F32, sh.nq, sh.keep)
 	v.keepDoc = l.place(backend.I32, sh.nq, max(sh.keep, sh.list)) // room for the axes of the screen, see list
 	v.keepDoc.Dims[1] = sh.keep
 	v.screen = l.place(backend.F32, sh.nq, sh.list)
-	v.lastPos, v.exactScore = l.place(backend.I32, sh.nq, sh.last), l.place(backend.F32, sh.nq, sh.last)
+	v.exactScore = l.place(backend.F32, sh.nq, sh.last)
 
 	v.download = l.at
 	v.count = l.place(backend.I64, sh.nq)

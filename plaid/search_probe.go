@@ -27,11 +27,6 @@ func (s *Searcher) reach() error {
 			return err
 		}
 	}
-	if r.p.floor {
-		if err := launch(s, &st.floors, kernels.TopK, fillFloors, "approximate"); err != nil {
-			return err
-		}
-	}
 	approx, fill := &st.approx, fillApprox
 	if r.p.pruned {
 		approx, fill = &st.pruned, fillPruned
@@ -40,24 +35,15 @@ func (s *Searcher) reach() error {
 		return err
 	}
 	if r.sh.first == 0 {
-		if err := launch(s, &st.topAll, kernels.TopK, fillTopAll, "approximate"); err != nil {
-			return err
-		}
-		return launch(s, &st.takeAll, kernels.Take, fillTakeAll, "approximate")
+		return launch(s, &st.topAll, kernels.TopK, fillTopAll, "approximate")
 	}
 	if err := launch(s, &st.topFirst, kernels.TopK, fillTopFirst, "approximate"); err != nil {
-		return err
-	}
-	if err := launch(s, &st.takeFirst, kernels.Take, fillTakeFirst, "approximate"); err != nil {
 		return err
 	}
 	if err := launch(s, &st.second, kernels.PlaidApprox, fillSecond, "second round"); err != nil {
 		return err
 	}
-	if err := launch(s, &st.topKeep, kernels.TopK, fillTopKeep, "second round"); err != nil {
-		return err
-	}
-	return launch(s, &st.takeKeep, kernels.Take, fillTakeKeep, "second round")
+	return launch(s, &st.topKeep, kernels.TopK, fillTopKeep, "second round")
 }
 
 // scratch is room for integers, reused.

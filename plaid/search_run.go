@@ -273,9 +273,6 @@ func (s *Searcher) rank() error {
 		if err := launch(s, &s.steps.topScreened, kernels.TopK, fillTopScreened, "screen"); err != nil {
 			return err
 		}
-		if err := launch(s, &s.steps.takeScreened, kernels.Take, fillTakeScreened, "screen"); err != nil {
-			return err
-		}
 	}
 	if err := launch(s, &s.steps.exact, kernels.ResidualMaxSim, fillExact, "exact"); err != nil {
 		return err

@@ -17,20 +17,18 @@ type step[A any] struct {
 
 // steps are the launches that a searcher knows.
 type steps struct {
-	centroids                                      step[kernels.CentroidScoresArgs]
-	candidates                                     step[kernels.PlaidCandidatesArgs]
-	approx, pruned, second, bound                  step[kernels.PlaidApproxArgs]
-	topFirst, topKeep, topAll, topScreened, floors step[kernels.TopKArgs]
-	takeFirst, takeKeep, takeAll, takeScreened     step[kernels.TakeArgs]
-	half                                           step[kernels.ResidualMaxSimArgs]
-	small                                          step[kernels.ResidualMaxSimInt8Args]
-	exact                                          step[kernels.ResidualMaxSimArgs]
+	centroids                              step[kernels.CentroidScoresArgs]
+	candidates                             step[kernels.PlaidCandidatesArgs]
+	approx, pruned, second, bound          step[kernels.PlaidApproxArgs]
+	topFirst, topKeep, topAll, topScreened step[kernels.TopKArgs]
+	half                                   step[kernels.ResidualMaxSimArgs]
+	small                                  step[kernels.ResidualMaxSimInt8Args]
+	exact                                  step[kernels.ResidualMaxSimArgs]
 }
 
 func (t *steps) close() error {
 	return errors.Join(t.centroids.close(), t.candidates.close(), t.approx.close(), t.pruned.close(), t.second.close(), t.bound.close(),
-		t.topFirst.close(), t.topKeep.close(), t.topAll.close(), t.topScreened.close(), t.floors.close(),
-		t.takeFirst.close(), t.takeKeep.close(), t.takeAll.close(), t.takeScreened.close(), t.half.close(), t.small.close(), t.exact.close())
+		t.topFirst.close(), t.topKeep.close(), t.topAll.close(), t.topScreened.close(), t.half.close(), t.small.close(), t.exact.close())
 }
 
 func (t *step[A]) close() error {
@@ -97,7 +95,7 @@ func fillPruned(s *Searcher, v *views, a *kernels.PlaidApproxArgs) {
 	fillApprox(s, v, a)
 	a.Live = v.live
 	if s.run.p.floor {
-		a.Floor = v.floor
+		a.Floor = v.cellScore // no cell that was not probed scores higher than the last
 	}
 }
 
@@ -106,45 +104,29 @@ func fillSecond(s *Searcher, v *views, a *kernels.PlaidApproxArgs) {
 	a.Candidate, a.Score = v.firstDoc, v.second
 }
 
-// topArgs takes no more of a row than it has: capacities are rounded up one by one.
-func topArgs(score, live, value, index backend.View) kernels.TopKArgs {
-	k := min(value.Dims[1], score.Dims[1])
-	value.Dims[1], index.Dims[1] = k, k
-	return kernels.TopKArgs{Score: score, Live: live, Value: value, Index: index}
+// topArgs selects documents of a list by their scores. It takes no more of a row than there
+// is: capacities are rounded up one by one.
+func topArgs(score, live, list, value, chosen backend.View) kernels.TopKArgs {
+	k := min(value.Dims[1], chosen.Dims[1], score.Dims[1])
+	value.Dims[1], chosen.Dims[1] = k, k
+	return kernels.TopKArgs{Score: score, Live: live, Label: list, Value: value, Index: chosen}
 }
 
-func fillTopFirst(s *Searcher, v *views, a *kernels.TopKArgs) {
-	*a = topArgs(v.approx, v.count, v.firstVal, v.firstPos)
+func fillTopFirst(_ *Searcher, v *views, a *kernels.TopKArgs) {
+	*a = topArgs(v.approx, v.count, v.candidate, v.firstVal, v.firstDoc)
 }
 
 // fillTopKeep selects from the second round, fillTopAll from the only one.
 func fillTopKeep(s *Searcher, v *views, a *kernels.TopKArgs) {
-	*a = topArgs(v.second, backend.View{}, v.keepVal, v.keepPos)
+	*a = topArgs(v.second, backend.View{}, v.firstDoc, v.keepVal, s.kept(v))
 }
 
 func fillTopAll(s *Searcher, v *views, a *kernels.TopKArgs) {
-	*a = topArgs(v.approx, v.count, v.keepVal, v.keepPos)
+	*a = topArgs(v.approx, v.count, v.candidate, v.keepVal, s.kept(v))
 }
 
 func fillTopScreened(s *Searcher, v *views, a *kernels.TopKArgs) {
-	*a = topArgs(v.screen, backend.View{}, v.lastVal, v.lastPos)
-}
-
-// fillFloors copies the score of each token's last probed cell: no cell that was not probed
-// scores higher.
-func fillFloors(s *Searcher, v *views, a *kernels.TopKArgs) {
-	tq, p := v.cellScore.Dims[0], v.cellScore.Dims[1]
-	last := backend.NewView(v.cellScore.Buf, v.cellScore.Off+(p-1)*4, backend.F32, tq, 1)
-	last.Stride = p
-	column := func(x backend.View) backend.View { return backend.NewView(x.Buf, x.Off, x.DType, tq, 1) }
-	*a = kernels.TopKArgs{Score: last, Value: column(v.floor), Index: column(v.floorPos)}
-}
-
-// takeArgs turns positions into documents, as many as both have room for, see topArgs.
-func takeArgs(from, pos, to backend.View) kernels.TakeArgs {
-	k := min(pos.Dims[1], to.Dims[1])
-	pos.Dims[1], to.Dims[1] = k, k
-	return kernels.TakeArgs{Value: from, Index: pos, Out: to}
+	*a = topArgs(v.screen, backend.View{}, s.list(v, v.screen), v.lastVal, v.lastDoc)
 }
 
 // kept is where the documents to rank go: without a screen they are what comes down.
@@ -153,22 +135,6 @@ func (s *Searcher) kept(v *views) backend.View {
 		return v.lastDoc
 	}
 	return v.keepDoc
-}
-
-func fillTakeFirst(_ *Searcher, v *views, a *kernels.TakeArgs) {
-	*a = takeArgs(v.candidate, v.firstPos, v.firstDoc)
-}
-
-func fillTakeKeep(s *Searcher, v *views, a *kernels.TakeArgs) {
-	*a = takeArgs(v.firstDoc, v.keepPos, s.kept(v))
-}
-
-func fillTakeAll(s *Searcher, v *views, a *kernels.TakeArgs) {
-	*a = takeArgs(v.candidate, v.keepPos, s.kept(v))
-}
-
-func fillTakeScreened(s *Searcher, v *views, a *kernels.TakeArgs) {
-	*a = takeArgs(s.list(v, v.screen), v.lastPos, v.lastDoc)
 }
 
 func fillHalf(s *Searcher, v *views, a *kernels.ResidualMaxSimArgs) {

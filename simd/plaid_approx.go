@@ -71,7 +71,8 @@ type approx struct {
 	pitch    int64
 	live     []int32 // nil: all
 	kw       int64
-	floor    []float32 // nil: none
+	floor    []float32 // nil: none; the last of p to a query token counts
+	p        int64
 	shift    []int32
 	score    []float32
 	list     []int32
@@ -82,7 +83,7 @@ type approx struct {
 func openApprox(u *approxUnit, a *kernels.PlaidApproxArgs, c *backend.Call) approx {
 	m := approx{
 		unit: u, scores: Slice[float32](&a.CentroidScore), pitch: a.CentroidScore.RowStride(),
-		live: Slice[int32](&a.Live), floor: Slice[float32](&a.Floor), shift: Slice[int32](&a.Shift), score: Slice[float32](&a.Score),
+		live: Slice[int32](&a.Live), floor: Slice[float32](&a.Floor), p: a.Floor.Dims[1], shift: Slice[int32](&a.Shift), score: Slice[float32](&a.Score),
 		listing: listing{
 			k: c.Axes[0], tq: c.Axes[1], nq: c.Axes[2], td: c.Axes[3], nd: c.Axes[4], c: c.Axes[5],
 			queryOff: Slice[int64](&a.QueryOff.View), docOff: Slice[int64](&a.DocOff.View), code: Slice[int32](&a.Code),
@@ -140,8 +141,8 @@ func (m *approx) document(t *Task, q, u, hi int64) canon.Fixed {
 	}
 	best = best[:n]
 	if m.floor != nil {
-		for i, f := range m.floor[m.from:m.to] {
-			if f > best[i] || f != f {
+		for i := range best {
+			if f := m.floor[(m.from+int64(i)+1)*m.p-1]; f > best[i] || f != f {
 				best[i] = f
 			}
 		}

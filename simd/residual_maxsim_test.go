@@ -61,7 +61,7 @@ func newRaggedIndex(t testing.TB, s backend.Stream, seed uint64, d, bits int64, 
 		packed[j] = byte(i.r.Int64N(256))
 	}
 	i.packed = backend.NewView(upload(t, s, packed), 0, backend.U8, td, d*bits/8)
-	i.inv, i.floor, i.score = i.floats(backend.F32, .9, 1.1, td), i.floats(backend.F32, -1, 0, i.tq), i.floats(backend.F32, 0, 1, i.nq, i.c)
+	i.inv, i.floor, i.score = i.floats(backend.F32, .9, 1.1, td), i.floats(backend.F32, -1, 0, i.tq, 3), i.floats(backend.F32, 0, 1, i.nq, i.c)
 	counts := make([]int64, i.nq)
 	for j := range counts {
 		counts[j] = i.r.Int64N(i.c + 1)

@@ -78,6 +78,7 @@ func kernelTopK(u *rowUnit) Body[kernels.TopKArgs] {
 // topkRow is one row of a launch.
 type topkRow struct {
 	score []float32 // the live ones
+	label []int32   // nil: positions
 	value []float32
 	index []int32
 }
@@ -91,6 +92,9 @@ func topkRowOf(a *kernels.TopKArgs, i int64) topkRow {
 	var r topkRow
 	if live > 0 {
 		r.score = Slice[float32](&a.Score)[i*a.Score.RowStride():][:live]
+	}
+	if l := Slice[int32](&a.Label); l != nil {
+		r.label = l[i*n:][:live]
 	}
 	r.value, r.index = Slice[float32](&a.Value)[i*k:][:k], Slice[int32](&a.Index)[i*k:][:k]
 	return r
@@ -158,6 +162,9 @@ func (r topkRow) write(best []uint64) {
 		if j < len(best) && best[j] != topkNone {
 			at := int32(uint32(best[j]))
 			r.value[j], r.index[j] = r.score[at], at
+			if r.label != nil {
+				r.index[j] = r.label[at]
+			}
 		} else {
 			r.value[j], r.index[j] = negInf32, -1
 		}

@@ -7,7 +7,7 @@ import (
 
 // PlaidApproxArgs are the operands of [PlaidApprox]. Axes: k centroids, tq query tokens in
 // all, nq queries, td document tokens in all, nd documents, c places for candidates, kw =
-// ⌈k/32⌉ words.
+// ⌈k/32⌉ words, p cells to a token.
 type PlaidApproxArgs struct {
 	CentroidScore backend.View   `kernel:"in f32 k,tq strided"`
 	QueryOff      kernel.Offsets `kernel:"in i64 nq+1 offsets=tq"`
@@ -16,7 +16,7 @@ type PlaidApproxArgs struct {
 	Candidate     backend.View   `kernel:"in i32 nq,c"` // document numbers, −1 = none
 	Count         backend.View   `kernel:"in i64 nq opt count=c"`
 	Live          backend.View   `kernel:"in i32 nq,kw opt"` // cells that count; absent = all
-	Floor         backend.View   `kernel:"in f32 tq opt"`    // least value of each token's maximum
+	Floor         backend.View   `kernel:"in f32 tq,p opt"`  // the last of a row is the least value of the token's maximum
 	Shift         backend.View   `kernel:"in i32 nq"`        // steps of 2^-Shift
 	Score         backend.View   `kernel:"out f32 nq,c"`
 }
@@ -26,7 +26,7 @@ type PlaidApproxArgs struct {
 var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 	Name: "plaid_approx", Family: "plaid",
 	Source: "Santhanam et al., PLAID, CIKM 2022, centroid interaction and pruning",
-	Doc: "Per candidate the sum over query tokens of the largest centroid score among the document's tokens, or among those in live cells, and no less than Floor. " +
+	Doc: "Per candidate the sum over query tokens of the largest centroid score among the document's tokens, or among those in live cells, and no less than the last score of the token's row of Floor: given the scores of the cells that were probed, no other cell's score is larger. " +
 		"The sum is a count of steps 2^-Shift, each addend rounded half to even; the score is the count rounded to float32 and scaled. " +
 		"Places past Count, candidate −1 and documents without tokens score −∞; otherwise a query without tokens scores 0. NaN in a score that is used gives NaN, infinities follow IEEE. " +
 		"Candidates outside the index (−∞), codes outside the centroids (left out) and maxima of 2^62 steps or more (NaN) are data errors.",
@@ -35,6 +35,9 @@ var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 		k := a.CentroidScore.Dims[0]
 		if !a.Live.Absent() && a.Live.Dims[1] != (k+31)/32 {
 			return argument("plaid_approx", "Live", "kw", "want a bit for each centroid", (k+31)/32, a.Live.Dims[1])
+		}
+		if !a.Floor.Absent() && a.Floor.Dims[1] < 1 {
+			return argument("plaid_approx", "Floor", "p", "rows have no last score", 1, a.Floor.Dims[1])
 		}
 		return checkCentroids("plaid_approx", k)
 	},
@@ -52,11 +55,11 @@ var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 	Cases: derived(deriveApprox,
 		kernel.Case{Name: "one", Dims: kernel.Dims{"k": 1, "nq": 1, "nd": 1, "c": 1}, Lens: map[string][]int64{"tq": {1}, "td": {1}}},
 		kernel.Case{Name: "small", Dims: kernel.Dims{"k": 37, "nq": 3, "nd": 6, "c": 9}, Lens: map[string][]int64{"tq": {5, 0, 9}, "td": {13, 0, 1, 40, 2, 65}}},
-		kernel.Case{Name: "aligned", Dims: kernel.Dims{"k": 64, "nq": 2, "nd": 5, "c": 8}, Lens: map[string][]int64{"tq": {32, 16}, "td": {16, 64, 1, 0, 100}}},
+		kernel.Case{Name: "aligned", Dims: kernel.Dims{"k": 64, "nq": 2, "nd": 5, "c": 8, "p": 8}, Lens: map[string][]int64{"tq": {32, 16}, "td": {16, 64, 1, 0, 100}}},
 		kernel.Case{Name: "all-cells", Dims: kernel.Dims{"k": 300, "nq": 2, "nd": 7, "c": 20}, Lens: map[string][]int64{"tq": {21, 32}, "td": {16, 64, 1, 0, 100, 7, 33}}, Absent: []string{"Live", "Floor"}},
 		kernel.Case{Name: "no-floor", Dims: kernel.Dims{"k": 90, "nq": 2, "nd": 7, "c": 20}, Lens: map[string][]int64{"tq": {21, 8}, "td": {16, 64, 1, 0, 100, 7, 3}}, Absent: []string{"Floor"}},
 		kernel.Case{Name: "full-count", Dims: kernel.Dims{"k": 50, "nq": 2, "nd": 40, "c": 60}, Lens: map[string][]int64{"tq": {33, 70}, "td": uniform(40, 11)}, Absent: []string{"Count"}},
-		kernel.Case{Name: "long-query", Dims: kernel.Dims{"k": 20, "nq": 1, "nd": 3, "c": 4}, Lens: map[string][]int64{"tq": {300}, "td": {30, 2, 200}}},
+		kernel.Case{Name: "long-query", Dims: kernel.Dims{"k": 20, "nq": 1, "nd": 3, "c": 4, "p": 1}, Lens: map[string][]int64{"tq": {300}, "td": {30, 2, 200}}},
 		kernel.Case{Name: "ties", Dims: kernel.Dims{"k": 50, "nq": 2, "nd": 9, "c": 12}, Lens: map[string][]int64{"tq": {4, 5}, "td": uniform(9, 20)}, Fill: fills{"CentroidScore": fillIntegers}},
 		kernel.Case{Name: "specials", Dims: kernel.Dims{"k": 60, "nq": 2, "nd": 30, "c": 40}, Lens: map[string][]int64{"tq": {4, 2}, "td": uniform(30, 5)}, Absent: []string{"Floor"}, Fill: fills{"CentroidScore": fillSpecials}},
 		kernel.Case{Name: "no-documents", Dims: kernel.Dims{"k": 6, "nq": 2, "nd": 0, "c": 3}, Lens: map[string][]int64{"tq": {4, 2}, "td": {}}},
@@ -76,7 +79,10 @@ var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 })
 
 func deriveApprox(c *kernel.Case) {
-	c.Dims["k"] = max(c.Dims["k"], 1)
+	if _, sized := c.Dims["p"]; !sized {
+		c.Dims["p"] = 3
+	}
+	c.Dims["k"], c.Dims["p"] = max(c.Dims["k"], 1), max(c.Dims["p"], 1)
 	c.Dims["kw"] = (c.Dims["k"] + 31) / 32
 	add := deriveListing(c)
 	add["Live"] = fillWords
@@ -98,7 +104,7 @@ func fillFew(r kernel.Rand, x []float64) {
 
 func approxRef(r *kernel.Ref, a *PlaidApproxArgs) error {
 	s, live, floor, shift := r.Read(&a.CentroidScore), r.Ints(&a.Live), r.Read(&a.Floor), r.Ints(&a.Shift)
-	k, tq := a.CentroidScore.Dims[0], a.CentroidScore.Dims[1]
+	k, tq, p := a.CentroidScore.Dims[0], a.CentroidScore.Dims[1], a.Floor.Dims[1]
 	l := readListing(r, &a.QueryOff, &a.DocOff, &a.Candidate, &a.Count, &a.Code, tq, a.Code.Dims[0], k)
 	words := (k + 31) / 32
 	out := make([]float64, int64(len(l.query)-1)*l.c)
@@ -111,7 +117,7 @@ func approxRef(r *kernel.Ref, a *PlaidApproxArgs) error {
 		for t := range best {
 			best[t] = negInf
 			if floor != nil {
-				best[t] = floor[l.query[i]+int64(t)]
+				best[t] = floor[(l.query[i]+int64(t))*p+p-1]
 			}
 		}
 		for u := lo; u < hi; u++ {

@@ -120,7 +120,7 @@ func TestPlaidApproxByHand(t *testing.T) {
 	require.Equal(t, []float64{0, 4, 0, ninf}, launch(), "cell 1 does not count")
 	a.Live = m.i32([]int64{1, 1}, 0b100)
 	require.Equal(t, []float64{ninf, 4, ninf, ninf}, launch())
-	a.Floor = m.f32([]int64{2}, .25, -.5)
+	a.Floor = m.f32([]int64{2, 3}, 9, 7, .25, 9, -7, -.5)
 	require.Equal(t, []float64{-.25, 4.25, -.25, ninf}, launch(), "documents without live cells have the floors")
 	a.Shift, a.Floor, a.Live = m.i32([]int64{1}, -1), backend.View{}, backend.View{}
 	require.Equal(t, []float64{2, 4, 0, ninf}, launch(), "steps of two: 2 is one, ½ and −1 are none (half to even), 4 is two")
@@ -129,6 +129,8 @@ func TestPlaidApproxByHand(t *testing.T) {
 	var wrong *backend.ArgumentError
 	require.True(t, errors.As(m.s.Sync(), &wrong), "4 is 2^62 steps of 2^-60")
 	require.Equal(t, "Shift", wrong.Operand)
+	a.Floor = m.f32([]int64{2, 0})
+	require.EqualError(t, kernels.PlaidApprox.Launch(m.s, &a), "kernel: plaid_approx: operand Floor: rows have no last score: axis p is 0, want 1")
 }
 
 func TestKMeansUpdateByHand(t *testing.T) {

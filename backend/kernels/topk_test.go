@@ -39,6 +39,18 @@ func TestTopKLive(t *testing.T) {
 	m.equal(a.Index, 1, 0, -1, -1, -1, -1, 0, -1, -1, 2, 1, 0)
 }
 
+// Labels stand in place of positions, which still break ties; what is not live stays -1.
+func TestTopKLabels(t *testing.T) {
+	m := newMemory(t)
+	a := kernels.TopKArgs{
+		Score: m.of(f32, dims(2, 4), 1, 3, 3, nan, 5, 6, 7, 8), Live: m.of(i64, dims(2), 4, 2), Label: m.of(i32, dims(2, 4), 50, 9, 8, -1, 70, 70, 71, 72),
+		Value: m.out(f32, 2, 4), Index: m.out(i32, 2, 4),
+	}
+	launch(m, kernels.TopK, &a)
+	m.equal(a.Value, 3, 3, 1, nan, 6, 5, -inf, -inf)
+	m.equal(a.Index, 9, 8, 50, -1, 70, 70, -1, -1)
+}
+
 func TestTopKStrided(t *testing.T) {
 	m := newMemory(t)
 	a := kernels.TopKArgs{Score: m.of(f32, dims(2, 4), 1, 2, 50, 60, 4, 3, 70, 80), Value: m.out(f32, 2, 1), Index: m.out(i32, 2, 1)}

@@ -127,6 +127,7 @@ static inline dot_chains<A> dot_tile(threadgroup dot_memory<A> &m, device const 
 struct topk_args {
   ulong score; // in [b,n]
   ulong live; // in [b], 0 = absent
+  ulong label; // in [b,n], 0 = absent
   ulong value; // out [b,k]
   ulong index; // out [b,k]
   long b;
@@ -140,11 +141,12 @@ struct topk_args {
 };
 #define TOPK_SCORE 0
 #define TOPK_LIVE 1
-#define TOPK_VALUE 2
-#define TOPK_INDEX 3
-#define TOPK_BUFFER_SCRATCH 4
-#define TOPK_BUFFER_STATUS 5
-#define TOPK_BUFFER_ARGS 6
+#define TOPK_LABEL 2
+#define TOPK_VALUE 3
+#define TOPK_INDEX 4
+#define TOPK_BUFFER_SCRATCH 5
+#define TOPK_BUFFER_STATUS 6
+#define TOPK_BUFFER_ARGS 7
 #endif
 #line 5 "msl/reduce.h"
 using namespace metal;
@@ -323,8 +325,8 @@ static inline void sort_pairs(P keys, P at, uint size, lanes l) {
 }
 #line 98 "selection/topk_radix.h"
 template <typename T, typename P>
-static inline void radix_row(threadgroup radix_memory &m, device const T *x, long count, uint k, uint size, P keys, P at, device float *value,
-                             device int *index, lanes l) {
+static inline void radix_row(threadgroup radix_memory &m, device const T *x, long count, uint k, uint size, P keys, P at, device const int *label,
+                             device float *value, device int *index, lanes l) {
   uint want = count < long(k) ? uint(count) : k;
   if (want > 0) {
     threshold t = find_threshold(m, x, count, want, l);
@@ -337,13 +339,13 @@ static inline void radix_row(threadgroup radix_memory &m, device const T *x, lon
   }
   for (uint i = l.thread_index; i < k; i += RADIX_THREADS) {
     value[i] = i < want ? load(x + at[i]) : -INFINITY;
-    index[i] = i < want ? int(at[i]) : -1;
+    index[i] = i >= want ? -1 : label ? label[at[i]] : int(at[i]);
   }
 }
 #line 117 "selection/topk_radix.h"
 template <typename T>
 [[kernel]] void topk_radix(device const T *score [[buffer(TOPK_SCORE)]], device const long *live [[buffer(TOPK_LIVE)]],
-                           device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
+                           device const int *label [[buffer(TOPK_LABEL)]], device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
                            device uint *scratch [[buffer(TOPK_BUFFER_SCRATCH)]], constant topk_args &a [[buffer(TOPK_BUFFER_ARGS)]],
                            uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]],
@@ -354,13 +356,14 @@ template <typename T>
   while (size < k) size *= 2;
   device const T *x = score + long(row) * a.score_stride;
   long count = live_scores(live, a.live != 0, row, a.n);
+  device const int *names = a.label != 0 ? label + long(row) * a.n : nullptr;
   device float *v = value + long(row) * a.k;
   device int *at = index + long(row) * a.k;
   if (size <= RADIX_LOCAL) {
-    radix_row(m, x, count, k, size, &m.keys[0], &m.at[0], v, at, l);
+    radix_row(m, x, count, k, size, &m.keys[0], &m.at[0], names, v, at, l);
   } else {
     device uint *mine = scratch + long(row) * 2 * size;
-    radix_row(m, x, count, k, size, mine, mine + size, v, at, l);
+    radix_row(m, x, count, k, size, mine, mine + size, names, v, at, l);
   }
 }
 #line 10 "plaid/cells.h"
@@ -445,11 +448,11 @@ static inline void select_cells(threadgroup radix_memory &m, constant A &a, devi
   uint p = uint(a.p), size = 2;
   while (size < p) size *= 2;
   if (size <= RADIX_LOCAL) {
-    radix_row(m, r.x, a.k, p, size, &m.keys[0], &m.at[0], r.score, r.cell, l);
+    radix_row(m, r.x, a.k, p, size, &m.keys[0], &m.at[0], nullptr, r.score, r.cell, l);
   } else {
     bool spare = a.cell == 0 || a.cell_score == 0;
     device uint *mine = (device uint *)scratch + a.tq * (a.k + (spare ? a.p : 0)) + t * 2 * size;
-    radix_row(m, r.x, a.k, p, size, mine, mine + size, r.score, r.cell, l);
+    radix_row(m, r.x, a.k, p, size, mine, mine + size, nullptr, r.score, r.cell, l);
   }
 }
 #line 2 "args/centroid_scores_args.h"
@@ -945,7 +948,7 @@ struct plaid_approx_args {
   ulong candidate; // in [nq,c]
   ulong count; // in [nq], 0 = absent
   ulong live; // in [nq,kw], 0 = absent
-  ulong floor; // in [tq], 0 = absent
+  ulong floor; // in [tq,p], 0 = absent
   ulong shift; // in [nq]
   ulong score; // out [nq,c]
   long k;
@@ -955,6 +958,7 @@ struct plaid_approx_args {
   long nd;
   long c;
   long kw;
+  long p;
   long centroid_score_stride; // elements between rows
   ulong scratch; // address of the workspace
   ulong scratch_bytes;
@@ -1044,7 +1048,7 @@ static inline fixed_sum approx_sum(device const float *score, device const int *
                                    constant plaid_approx_args &a) {
   fixed_sum sum = no_sum();
   for (long r = q.begin + first; r < q.end; r += step) {
-    float best = floored ? floor[r] : -INFINITY;
+    float best = floored ? floor[r * a.p + a.p - 1] : -INFINITY;
     for (long u = t.begin; u < t.end; u++) {
       long c = cell_of(code, u, a.k);
       if (c < 0 || (pruned && (live[c / 32] >> (c % 32) & 1) == 0)) continue;

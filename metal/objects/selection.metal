@@ -39,6 +39,7 @@ template [[host_name("take_naive")]] [[kernel]] decltype(take_naive<int>) take_n
 struct topk_args {
   ulong score; // in [b,n]
   ulong live; // in [b], 0 = absent
+  ulong label; // in [b,n], 0 = absent
   ulong value; // out [b,k]
   ulong index; // out [b,k]
   long b;
@@ -52,11 +53,12 @@ struct topk_args {
 };
 #define TOPK_SCORE 0
 #define TOPK_LIVE 1
-#define TOPK_VALUE 2
-#define TOPK_INDEX 3
-#define TOPK_BUFFER_SCRATCH 4
-#define TOPK_BUFFER_STATUS 5
-#define TOPK_BUFFER_ARGS 6
+#define TOPK_LABEL 2
+#define TOPK_VALUE 3
+#define TOPK_INDEX 4
+#define TOPK_BUFFER_SCRATCH 5
+#define TOPK_BUFFER_STATUS 6
+#define TOPK_BUFFER_ARGS 7
 #endif
 #line 3 "msl/element.h"
 #include <metal_stdlib>
@@ -108,10 +110,10 @@ static inline long live_scores(device const long *live, bool present, long row, 
   long c = live[row];
   return c < 0 ? 0 : c > n ? n : c;
 }
-#line 12 "selection/topk_naive.h"
+#line 13 "selection/topk_naive.h"
 template <typename T>
 [[kernel]] void topk_naive(device const T *score [[buffer(TOPK_SCORE)]], device const long *live [[buffer(TOPK_LIVE)]],
-                           device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
+                           device const int *label [[buffer(TOPK_LABEL)]], device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
                            constant topk_args &a [[buffer(TOPK_BUFFER_ARGS)]], uint2 p [[thread_position_in_grid]]) {
   long i = p.x, row = p.y;
   if (i >= a.n) return; // no barrier follows
@@ -132,7 +134,7 @@ template <typename T>
   }
   if (place >= a.k) return;
   value[row * a.k + place] = load(x + i);
-  index[row * a.k + place] = int(i);
+  index[row * a.k + place] = a.label != 0 ? label[row * a.n + i] : int(i);
 }
 #line 5 "msl/reduce.h"
 using namespace metal;
@@ -299,8 +301,8 @@ static inline void sort_pairs(P keys, P at, uint size, lanes l) {
 }
 #line 98 "selection/topk_radix.h"
 template <typename T, typename P>
-static inline void radix_row(threadgroup radix_memory &m, device const T *x, long count, uint k, uint size, P keys, P at, device float *value,
-                             device int *index, lanes l) {
+static inline void radix_row(threadgroup radix_memory &m, device const T *x, long count, uint k, uint size, P keys, P at, device const int *label,
+                             device float *value, device int *index, lanes l) {
   uint want = count < long(k) ? uint(count) : k;
   if (want > 0) {
     threshold t = find_threshold(m, x, count, want, l);
@@ -313,13 +315,13 @@ static inline void radix_row(threadgroup radix_memory &m, device const T *x, lon
   }
   for (uint i = l.thread_index; i < k; i += RADIX_THREADS) {
     value[i] = i < want ? load(x + at[i]) : -INFINITY;
-    index[i] = i < want ? int(at[i]) : -1;
+    index[i] = i >= want ? -1 : label ? label[at[i]] : int(at[i]);
   }
 }
 #line 117 "selection/topk_radix.h"
 template <typename T>
 [[kernel]] void topk_radix(device const T *score [[buffer(TOPK_SCORE)]], device const long *live [[buffer(TOPK_LIVE)]],
-                           device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
+                           device const int *label [[buffer(TOPK_LABEL)]], device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
                            device uint *scratch [[buffer(TOPK_BUFFER_SCRATCH)]], constant topk_args &a [[buffer(TOPK_BUFFER_ARGS)]],
                            uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]],
@@ -330,13 +332,14 @@ template <typename T>
   while (size < k) size *= 2;
   device const T *x = score + long(row) * a.score_stride;
   long count = live_scores(live, a.live != 0, row, a.n);
+  device const int *names = a.label != 0 ? label + long(row) * a.n : nullptr;
   device float *v = value + long(row) * a.k;
   device int *at = index + long(row) * a.k;
   if (size <= RADIX_LOCAL) {
-    radix_row(m, x, count, k, size, &m.keys[0], &m.at[0], v, at, l);
+    radix_row(m, x, count, k, size, &m.keys[0], &m.at[0], names, v, at, l);
   } else {
     device uint *mine = scratch + long(row) * 2 * size;
-    radix_row(m, x, count, k, size, mine, mine + size, v, at, l);
+    radix_row(m, x, count, k, size, mine, mine + size, names, v, at, l);
   }
 }
 #line 5 "selection/topk.metal"

@@ -112,7 +112,7 @@ var _ = register("plaid_approx", func(t *testing.T, r *runner) {
 			score[i] = float64(float32(score[i]))
 		}
 		x.in["CentroidScore"] = score
-		x.dims["kw"] = (x.dims["k"] + 31) / 32
+		x.dims["kw"], x.dims["p"] = (x.dims["k"]+31)/32, 0
 		r.check(t, vector{kernel: kernels.PlaidApprox, dims: x.dims, lens: x.lens, in: x.in, slack: x.chain(),
 			want: map[string][]float64{"Score": x.scores(t, c, "approx_scores")}})
 	})

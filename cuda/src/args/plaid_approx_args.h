@@ -9,7 +9,7 @@ struct plaid_approx_args {
   unsigned long long candidate; // in [nq,c]
   unsigned long long count; // in [nq], 0 = absent
   unsigned long long live; // in [nq,kw], 0 = absent
-  unsigned long long floor; // in [tq], 0 = absent
+  unsigned long long floor; // in [tq,p], 0 = absent
   unsigned long long shift; // in [nq]
   unsigned long long score; // out [nq,c]
   long long k;
@@ -19,6 +19,7 @@ struct plaid_approx_args {
   long long nd;
   long long c;
   long long kw;
+  long long p;
   long long centroid_score_stride; // elements between rows
   unsigned long long scratch; // address of the workspace
   unsigned long long scratch_bytes;

@@ -4,6 +4,7 @@
 struct topk_args {
   unsigned long long score; // in [b,n]
   unsigned long long live; // in [b], 0 = absent
+  unsigned long long label; // in [b,n], 0 = absent
   unsigned long long value; // out [b,k]
   unsigned long long index; // out [b,k]
   long long b;

@@ -1,9 +1,9 @@
 // plaid_approx: per candidate the fixed-point sum over query tokens of the largest centroid score among its document tokens,
 // or among those in live cells, and no less than a floor.
 //
-// Axes k, tq, nq, td, nd, c, kw. CentroidScore f32 [k,tq], rows centroid_score_stride elements apart; QueryOff i64 [nq+1], DocOff
-// i64 [nd+1]; Code i32 [td]; Candidate i32 [nq,c]; Count i64 [nq] or absent; Live i32 [nq,kw] or absent; Floor f32 [tq] or
-// absent; Shift i32 [nq]; Score f32 [nq,c].
+// Axes k, tq, nq, td, nd, c, kw, p. CentroidScore f32 [k,tq], rows centroid_score_stride elements apart; QueryOff i64 [nq+1], DocOff
+// i64 [nd+1]; Code i32 [td]; Candidate i32 [nq,c]; Count i64 [nq] or absent; Live i32 [nq,kw] or absent; Floor f32 [tq,p], of
+// which the last of a row counts, or absent; Shift i32 [nq]; Score f32 [nq,c].
 // Geometry: 256 threads, grid (any, min(nq, any)). A warp takes up to eight places at a time, one document after the other:
 // codes are read 128 at a time, two pieces ahead of those that are looked up. Queries of up to 32 tokens (stage q32): what
 // counts of the codes is listed in shared memory, 12,288 bytes, across documents, and rows of scores are read for many codes
@@ -37,14 +37,14 @@ template <int N, Live L> struct Warp {
   __device__ __forceinline__ void begin(long long first, int count) {
     tokens = count, stride = (unsigned)a.centroid_score_stride * 4;
     scores = (const float*)a.centroid_score + first;
-    floor = a.floor && count > 0 ? (const float*)a.floor + first : nullptr;
+    floor = a.floor && count > 0 ? (const float*)a.floor + first * a.p + a.p - 1 : nullptr;
 #pragma unroll
     for (int n = 0; n < N; n++) at[n] = min(n * kLanes + lane, count - 1);
   }
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
-    for (int n = 0; n < N; n++) best[n] = floor ? floor[min(n * kLanes + lane, tokens - 1)] : negativeInfinity();
+    for (int n = 0; n < N; n++) best[n] = floor ? floor[min(n * kLanes + lane, tokens - 1) * a.p] : negativeInfinity();
   }
 
   __device__ __forceinline__ void row(int code, float (&v)[N]) const {

@@ -57,7 +57,7 @@ template <Live L, bool Wide> struct Rows {
     scores = (const char*)((const float*)a.centroid_score + q.tokens.lo + column);
 #pragma unroll
     for (int e = 0; e < kValues; e++)
-      base[e] = a.floor && tokens > 0 ? ((const float*)a.floor)[q.tokens.lo + min(column + e, tokens - 1)] : negativeInfinity();
+      base[e] = a.floor && tokens > 0 ? ((const float*)a.floor)[(q.tokens.lo + min(column + e, tokens - 1) + 1) * a.p - 1] : negativeInfinity();
     reset();
   }
 

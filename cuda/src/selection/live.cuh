@@ -12,10 +12,10 @@ __device__ __forceinline__ long long liveScores(const topk_args& a, long long ro
 
 __device__ __forceinline__ const float* scoreRow(const topk_args& a, long long row) { return (const float*)a.score + row * a.score_stride; }
 
-// write puts score i of the row at a place; -1 is no score. The value is read again, so that -0 and NaN stay what they were.
+// write puts score i of the row at a place, by its label where it has one; -1 is no score. The value is read again, so that -0 and NaN stay what they were.
 __device__ __forceinline__ void write(const topk_args& a, long long row, long long place, long long i, const float* score) {
   ((float*)a.value)[row * a.k + place] = i < 0 ? __int_as_float(0xff800000) : score[i];
-  ((int*)a.index)[row * a.k + place] = (int)i;
+  ((int*)a.index)[row * a.k + place] = i < 0 || !a.label ? (int)i : ((const int*)a.label)[row * a.n + i];
 }
 
 }  // namespace selection

@@ -1,7 +1,7 @@
 // topk: the k largest scores of each row in order: score descending, index ascending, NaN last; -0 equals +0.
 //
 // Axes b, n, k. Score f32 [b, n], rows score_stride elements apart; Live i64 [b] or absent: how many of a row's scores
-// count, clamped to [0, n]; Value f32 [b, k] and Index i32 [b, k], filled with -inf and -1 beyond the live scores.
+// count, clamped to [0, n]; Label i32 [b, n] or absent: what Index holds instead of positions; Value f32 [b, k] and Index i32 [b, k], filled with -inf and -1 beyond the live scores.
 // n < 2^31; offsets are 64-bit. No arithmetic: every variant gives the same bits.
 //
 // Entries:

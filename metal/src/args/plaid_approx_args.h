@@ -9,7 +9,7 @@ struct plaid_approx_args {
   ulong candidate; // in [nq,c]
   ulong count; // in [nq], 0 = absent
   ulong live; // in [nq,kw], 0 = absent
-  ulong floor; // in [tq], 0 = absent
+  ulong floor; // in [tq,p], 0 = absent
   ulong shift; // in [nq]
   ulong score; // out [nq,c]
   long k;
@@ -19,6 +19,7 @@ struct plaid_approx_args {
   long nd;
   long c;
   long kw;
+  long p;
   long centroid_score_stride; // elements between rows
   ulong scratch; // address of the workspace
   ulong scratch_bytes;

@@ -4,6 +4,7 @@
 struct topk_args {
   ulong score; // in [b,n]
   ulong live; // in [b], 0 = absent
+  ulong label; // in [b,n], 0 = absent
   ulong value; // out [b,k]
   ulong index; // out [b,k]
   long b;
@@ -17,9 +18,10 @@ struct topk_args {
 };
 #define TOPK_SCORE 0
 #define TOPK_LIVE 1
-#define TOPK_VALUE 2
-#define TOPK_INDEX 3
-#define TOPK_BUFFER_SCRATCH 4
-#define TOPK_BUFFER_STATUS 5
-#define TOPK_BUFFER_ARGS 6
+#define TOPK_LABEL 2
+#define TOPK_VALUE 3
+#define TOPK_INDEX 4
+#define TOPK_BUFFER_SCRATCH 5
+#define TOPK_BUFFER_STATUS 6
+#define TOPK_BUFFER_ARGS 7
 #endif

@@ -94,10 +94,10 @@ static inline void select_cells(threadgroup radix_memory &m, constant A &a, devi
   uint p = uint(a.p), size = 2;
   while (size < p) size *= 2;
   if (size <= RADIX_LOCAL) {
-    radix_row(m, r.x, a.k, p, size, &m.keys[0], &m.at[0], r.score, r.cell, l);
+    radix_row(m, r.x, a.k, p, size, &m.keys[0], &m.at[0], nullptr, r.score, r.cell, l);
   } else {
     bool spare = a.cell == 0 || a.cell_score == 0;
     device uint *mine = (device uint *)scratch + a.tq * (a.k + (spare ? a.p : 0)) + t * 2 * size;
-    radix_row(m, r.x, a.k, p, size, mine, mine + size, r.score, r.cell, l);
+    radix_row(m, r.x, a.k, p, size, mine, mine + size, nullptr, r.score, r.cell, l);
   }
 }

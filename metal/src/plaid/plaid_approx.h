@@ -1,11 +1,11 @@
 // plaid_approx, variants naive and simdgroup.
 //
 // Operation: per candidate the sum over query tokens of the largest score of a centroid of the document's tokens, or of
-// those in live cells, and no less than the token's floor; in fixed point (fixed.h). Entries without a document, and
+// those in live cells, and no less than the token's floor, the last of its row of Floor; in fixed point (fixed.h). Entries without a document, and
 // documents without tokens, score -inf; otherwise a query without tokens scores 0. Codes outside the centroids are
 // reported and left out.
 // Axes: k centroids, tq query tokens, nq queries, td document tokens, nd documents, c places for candidates, kw words of
-// cells; rows of CentroidScore may have a stride.
+// cells, p floors a token; rows of CentroidScore may have a stride.
 // Stages: offsets (listing.h), then this.
 // Scratch: nq+1 query offsets, nd+1 document offsets, as uint.
 // Geometry: naive: a thread a candidate, threadgroups of 32 over c x nq. simdgroup: a threadgroup of 32 threads a candidate.
@@ -36,7 +36,7 @@ static inline fixed_sum approx_sum(device const float *score, device const int *
                                    constant plaid_approx_args &a) {
   fixed_sum sum = no_sum();
   for (long r = q.begin + first; r < q.end; r += step) {
-    float best = floored ? floor[r] : -INFINITY;
+    float best = floored ? floor[r * a.p + a.p - 1] : -INFINITY;
     for (long u = t.begin; u < t.end; u++) {
       long c = cell_of(code, u, a.k);
       if (c < 0 || (pruned && (live[c / 32] >> (c % 32) & 1) == 0)) continue;

@@ -94,10 +94,10 @@ static inline void sort_pairs(P keys, P at, uint size, lanes l) {
   threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
 }
 
-// radix_row does one row in memory keys and at.
+// radix_row does one row in memory keys and at; label is null where results go by their positions.
 template <typename T, typename P>
-static inline void radix_row(threadgroup radix_memory &m, device const T *x, long count, uint k, uint size, P keys, P at, device float *value,
-                             device int *index, lanes l) {
+static inline void radix_row(threadgroup radix_memory &m, device const T *x, long count, uint k, uint size, P keys, P at, device const int *label,
+                             device float *value, device int *index, lanes l) {
   uint want = count < long(k) ? uint(count) : k;
   if (want > 0) {
     threshold t = find_threshold(m, x, count, want, l);
@@ -110,13 +110,13 @@ static inline void radix_row(threadgroup radix_memory &m, device const T *x, lon
   }
   for (uint i = l.thread_index; i < k; i += RADIX_THREADS) {
     value[i] = i < want ? load(x + at[i]) : -INFINITY;
-    index[i] = i < want ? int(at[i]) : -1;
+    index[i] = i >= want ? -1 : label ? label[at[i]] : int(at[i]);
   }
 }
 
 template <typename T>
 [[kernel]] void topk_radix(device const T *score [[buffer(TOPK_SCORE)]], device const long *live [[buffer(TOPK_LIVE)]],
-                           device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
+                           device const int *label [[buffer(TOPK_LABEL)]], device float *value [[buffer(TOPK_VALUE)]], device int *index [[buffer(TOPK_INDEX)]],
                            device uint *scratch [[buffer(TOPK_BUFFER_SCRATCH)]], constant topk_args &a [[buffer(TOPK_BUFFER_ARGS)]],
                            uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]],
@@ -127,12 +127,13 @@ template <typename T>
   while (size < k) size *= 2;
   device const T *x = score + long(row) * a.score_stride;
   long count = live_scores(live, a.live != 0, row, a.n);
+  device const int *names = a.label != 0 ? label + long(row) * a.n : nullptr;
   device float *v = value + long(row) * a.k;
   device int *at = index + long(row) * a.k;
   if (size <= RADIX_LOCAL) {
-    radix_row(m, x, count, k, size, &m.keys[0], &m.at[0], v, at, l);
+    radix_row(m, x, count, k, size, &m.keys[0], &m.at[0], names, v, at, l);
   } else {
     device uint *mine = scratch + long(row) * 2 * size;
-    radix_row(m, x, count, k, size, mine, mine + size, v, at, l);
+    radix_row(m, x, count, k, size, mine, mine + size, names, v, at, l);
   }
 }
