@@ -157,7 +157,7 @@ func (s *stream) stage(p *program, i int, c *backend.Call, m *arena.Memory[scrat
 	}
 	l := &s.launch.call
 	l.Function, l.Stream, l.NParams = p.functions[i], s.handle, 1+len(st.maps)
-	l.Grid, l.Block, l.Cluster, l.Shared = g.Grid, g.Block, g.Cluster, g.Shared
+	l.Grid, l.Block, l.Cluster, l.Shared, l.Early = g.Grid, g.Block, g.Cluster, g.Shared, st.early && p.early
 	return s.failure(p, "cuLaunchKernel", s.d.api.Launch(l))
 }
 

@@ -100,6 +100,47 @@ func TestReplayAllocates(t *testing.T) {
 	r.close(t)
 }
 
+// TestEarly: a stage starts early where the object can wait and the driver can start it, in graphs too; the stages
+// beside it do not.
+func TestEarly(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		card  fake.Device
+		lacks []driver.Feature
+		want  bool
+	}{
+		{"both", fake.Hopper(0), nil, true},
+		{"old object", fake.Device{Name: "Fake A100", Major: 8, Units: 108, Memory: 1 << 36}, nil, false},
+		{"old driver", fake.Hopper(0), []driver.Feature{driver.EarlyStart}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := fake.New(c.card)
+			d.Lacks = c.lacks
+			b := onFake(d)
+			for _, v := range b.variants() {
+				first := v.stages[0]
+				first.early = true
+				v.stages = append([]stage{first}, v.stages...)
+			}
+			var early []bool
+			entry := "rms_norm_f32_fake"
+			inner := d.Kernels[entry]
+			d.Kernels[entry] = func(l *fake.Launch) {
+				early = append(early, l.Early)
+				inner(l)
+			}
+			r := newRMSNorm(t, b)
+			require.NoError(t, r.prepared.Launch(&r.args[0]))
+			g, err := r.s.(backend.GraphCapturer).Capture(func() error { return r.prepared.Launch(&r.args[0]) })
+			require.NoError(t, err)
+			require.NoError(t, g.Replay(r.s))
+			require.Equal(t, []bool{c.want, false, c.want, false}, early)
+			require.NoError(t, g.Close())
+			r.close(t)
+		})
+	}
+}
+
 // TestScratchStays: a launch that needs more scratch than a graph was recorded with moves none of the graph's, and
 // capturing a launch whose scratch is not there yet is refused.
 func TestScratchStays(t *testing.T) {

@@ -24,6 +24,7 @@ type program struct {
 	v         *variant
 	tag       int
 	functions []driver.Function // by stage; 0 for one without a kernel
+	early     bool              // stages that ask for it start early
 }
 
 // Kernel is the instance.
@@ -78,7 +79,8 @@ func (d *device) load(v *variant) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{d: d, v: v, tag: len(d.tagged), functions: make([]driver.Function, len(v.stages))}
+	p := &program{d: d, v: v, tag: len(d.tagged), functions: make([]driver.Function, len(v.stages)),
+		early: waits(m.object.Target) && d.api.Has(driver.EarlyStart)}
 	for i := range v.stages {
 		if v.stages[i].clear == nil {
 			if p.functions[i], err = d.function(v, &v.stages[i], m); err != nil {

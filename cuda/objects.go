@@ -84,6 +84,13 @@ func (c capability) fit(target string) int {
 	return 0
 }
 
+// waits says that kernels of an object for target can wait for the one in front.
+func waits(target string) bool {
+	_, number, _ := strings.Cut(target, "_")
+	n, err := strconv.Atoi(strings.TrimSuffix(number, "a"))
+	return err == nil && n >= 90
+}
+
 // best is the object of a source that suits the device best, or nil.
 func (c capability) best(s *manifest.Source) *manifest.Object {
 	var best *manifest.Object

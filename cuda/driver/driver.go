@@ -31,11 +31,12 @@ const (
 	Graphs                    // capture and replay
 	SharedOpt                 // more than 48 KiB of dynamic shared memory
 	EagerLoad                 // functions are on the device before their first launch
+	EarlyStart                // launches that start before the one in front has ended, in graphs too
 	features
 )
 
 var featureNames = [features]string{"cuLaunchKernelEx", "cuTensorMapEncodeTiled", "cuStreamBeginCapture", "cuFuncSetAttribute",
-	"cuFuncLoad"}
+	"cuFuncLoad", "cuGraphAddDependencies_v2"}
 
 // String names the driver function that a feature rests on.
 func (f Feature) String() string { return featureNames[f] }
@@ -135,9 +136,10 @@ type Launch struct {
 	Words    int       // 8-byte words of the first parameter
 	Params   [MaxParams]unsafe.Pointer
 	NParams  int
+	Early    bool // may start while the kernel in front ends: the kernel itself waits for it; feature EarlyStart
 
 	config launchConfig
-	attrs  [1]launchAttr
+	attrs  [2]launchAttr
 }
 
 // launchConfig is CUlaunchConfig.
@@ -158,8 +160,25 @@ type launchAttr struct {
 	value [16]uint32
 }
 
-// attrCluster is CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.
-const attrCluster = 4
+// Identifiers of attributes.
+const (
+	attrCluster = 4 // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+	attrEarly   = 6 // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+)
+
+// attributes fills attrs and says how many there are.
+func (k *Launch) attributes() int {
+	n := 0
+	if k.Cluster[0] != 0 {
+		k.attrs[n] = launchAttr{id: attrCluster, value: [16]uint32{k.Cluster[0], k.Cluster[1], k.Cluster[2]}}
+		n++
+	}
+	if k.Early {
+		k.attrs[n] = launchAttr{id: attrEarly, value: [16]uint32{1}}
+		n++
+	}
+	return n
+}
 
 // TensorType is the element type of a tensor map.
 type TensorType uint32

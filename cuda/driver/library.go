@@ -290,11 +290,9 @@ func (l *Library) SetDynamicShared(fn Function, bytes int) Status {
 func (l *Library) Launch(k *Launch) Status {
 	params := uintptr(unsafe.Pointer(&k.Params[0]))
 	var s Status
-	if k.Cluster[0] != 0 {
-		k.attrs[0].id = attrCluster
-		copy(k.attrs[0].value[:3], k.Cluster[:])
+	if n := k.attributes(); n > 0 {
 		k.config = launchConfig{grid: k.Grid, block: k.Block, shared: k.Shared, stream: uintptr(k.Stream),
-			attrs: unsafe.Pointer(&k.attrs[0]), nattrs: 1}
+			attrs: unsafe.Pointer(&k.attrs[0]), nattrs: uint32(n)}
 		s = l.call(symLaunchEx, uintptr(unsafe.Pointer(&k.config)), uintptr(k.Function), params, 0)
 	} else {
 		s = l.call(symLaunch, uintptr(k.Function), uintptr(k.Grid[0]), uintptr(k.Grid[1]), uintptr(k.Grid[2]),

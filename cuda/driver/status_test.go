@@ -75,3 +75,15 @@ func TestLayouts(t *testing.T) {
 	require.EqualValues(t, 72, unsafe.Sizeof(launchAttr{}))
 	require.EqualValues(t, 8, unsafe.Offsetof(launchAttr{}.value))
 }
+
+// TestAttributes of a launch that is used again.
+func TestAttributes(t *testing.T) {
+	k := &Launch{Cluster: [3]uint32{8, 1, 1}, Early: true}
+	require.Equal(t, 2, k.attributes())
+	require.Equal(t, [2]launchAttr{{id: 4, value: [16]uint32{8, 1, 1}}, {id: 6, value: [16]uint32{1}}}, k.attrs)
+	k.Cluster = [3]uint32{}
+	require.Equal(t, 1, k.attributes())
+	require.Equal(t, launchAttr{id: 6, value: [16]uint32{1}}, k.attrs[0])
+	k.Early = false
+	require.Zero(t, k.attributes())
+}

@@ -54,6 +54,7 @@ const (
 	symGraphLaunch
 	symGraphExecDestroy
 	symGraphDestroy
+	symGraphDependencies
 	symbols
 )
 
@@ -106,6 +107,9 @@ var symbolNames = [symbols]string{
 	symGraphLaunch:      "cuGraphLaunch",
 	symGraphExecDestroy: "cuGraphExecDestroy",
 	symGraphDestroy:     "cuGraphDestroy",
+
+	// Never called: drivers that have it record early starts as what they are.
+	symGraphDependencies: "cuGraphAddDependencies_v2",
 }
 
 // featureSymbols are what a feature needs all of.
@@ -114,6 +118,7 @@ var featureSymbols = [features][]symbol{
 	TensorMaps: {symEncodeTensorMap},
 	SharedOpt:  {symFuncSetAttribute},
 	EagerLoad:  {symFuncLoad},
+	EarlyStart: {symLaunchEx, symGraphDependencies},
 	Graphs: {symCaptureBegin, symCaptureEnd, symGraphInstantiate, symGraphLaunch,
 		symGraphExecDestroy, symGraphDestroy},
 }

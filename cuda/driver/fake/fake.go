@@ -40,6 +40,7 @@ type Launch struct {
 	Block   [3]uint32
 	Cluster [3]uint32
 	Shared  uint32
+	Early   bool
 	driver  *Driver
 }
 

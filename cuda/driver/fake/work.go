@@ -305,7 +305,7 @@ func (d *Driver) Launch(l *driver.Launch) driver.Status {
 		return s
 	}
 	name, ok := d.entries[l.Function]
-	if !ok || l.Grid[0]*l.Grid[1]*l.Grid[2] == 0 || l.Block[0]*l.Block[1]*l.Block[2] == 0 || l.Block[0] > 1024 {
+	if !ok || l.Early && !d.Has(driver.EarlyStart) || l.Grid[0]*l.Grid[1]*l.Grid[2] == 0 || l.Block[0]*l.Block[1]*l.Block[2] == 0 || l.Block[0] > 1024 {
 		return driver.InvalidValue
 	}
 	words := unsafe.Slice((*uint64)(l.Params[0]), l.Words)
@@ -318,7 +318,7 @@ func (d *Driver) Launch(l *driver.Launch) driver.Status {
 		run, words = new(Launch), slices.Clone(words)
 	}
 	run.Entry, run.Words, run.driver = name, words, d
-	run.Grid, run.Block, run.Cluster, run.Shared = l.Grid, l.Block, l.Cluster, l.Shared
+	run.Grid, run.Block, run.Cluster, run.Shared, run.Early = l.Grid, l.Block, l.Cluster, l.Shared, l.Early
 	run.Maps = run.Maps[:0]
 	for i := 1; i < l.NParams; i++ {
 		run.Maps = append(run.Maps, *(*[128]byte)(l.Params[i]))

@@ -148,10 +148,10 @@ type params [96]unsafe.Pointer
 var pool = sync.Pool{New: func() any { return new(params) }}
 
 // Launch passes the block of n words as n parameters. cu copies each as 8 bytes into one array, and the driver
-// reads the kernel's single struct from the first of them, so it arrives whole. Clusters and tensor maps, for
+// reads the kernel's single struct from the first of them, so it arrives whole. Clusters, early starts and tensor maps, for
 // which that does not work, go through the run-time table.
 func (a api) Launch(l *driver.Launch) driver.Status {
-	if l.NParams > 1 || l.Cluster[0] != 0 || l.Words > len(params{}) {
+	if l.NParams > 1 || l.Cluster[0] != 0 || l.Early || l.Words > len(params{}) {
 		return a.API.Launch(l)
 	}
 	p := pool.Get().(*params)
