@@ -192,11 +192,8 @@ func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 	} else {
 		s.merge = s.picked.AppendTo(s.merge[:0])
 		c.hits[i] = s.hits(r.scales[0])
-		var times []StageTime
-		if times, err = s.stages(); err == nil {
-			s.describe(0, st, times)
-			st.Exact = 0
-		}
+		s.describe(0, st, 0)
+		st.Stages, err = s.stages()
 	}
 	if err != nil {
 		return err

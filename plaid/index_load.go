@@ -17,7 +17,7 @@ import (
 const loadBlock = 1 << 16
 
 // raw views values as bytes; this contract's byte order is little-endian everywhere.
-func raw[T float32 | int32 | uint32 | int64 | int8 | uint8 | uint16](x []T) []byte {
+func raw[T float32 | int32 | uint32 | ~int64 | int8 | uint8 | uint16](x []T) []byte {
 	var t T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(t)))
 }

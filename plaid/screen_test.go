@@ -61,25 +61,39 @@ func TestSameAnswerEverywhere(t *testing.T) {
 	}
 }
 
-// TestScreenWidensUntilProven: where many documents score almost alike, the screen keeps
-// more of them until the first k are certain.
-func TestScreenWidensUntilProven(t *testing.T) {
+// TestScreenLeavesOpen: where many documents score almost alike, those that the screen cannot
+// tell apart are scored exactly, for the queries of a batch that need it.
+func TestScreenLeavesOpen(t *testing.T) {
 	docs := collection(111, 16, lengths(13, 300, 3)...)
 	for j := range 250 { // near copies of one document
 		copy(docs.Vectors[docs.Offsets[j]*16:], docs.Vectors[:16])
 		docs.Vectors[docs.Offsets[j]*16+int64(j%16)] += float32(j) * 0x1p-22
 	}
 	src := built(t, docs, 20, 8)
-	q := part(collection(112, 16, 4), 0)
-	var want []plaid.Hit
-	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
-		s := searcher(t, load(t, host.Backend{}, src, plaid.LoadOptions{Screen: screen}))
-		hits, stats, err := s.Search(context.Background(), q, 2, plaid.SearchOptions{Method: plaid.MethodScan})
-		require.NoError(t, err)
-		if want == nil {
-			want = hits
+	queries := collection(112, 16, 4, 3, 1, 9, 4)
+	copy(queries.Vectors[queries.Offsets[2]*16:queries.Offsets[3]*16], docs.Vectors) // the copies' token
+	for name, o := range map[string]plaid.SearchOptions{"scan": {Method: plaid.MethodScan}, "probe": {Method: plaid.MethodProbe, Probe: 20, Exact: 260}} {
+		var want [][]plaid.Hit
+		for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
+			s := searcher(t, load(t, host.Backend{}, src, plaid.LoadOptions{Screen: screen}))
+			for range 2 {
+				hits, stats, err := s.SearchBatch(context.Background(), queries, 2, o)
+				require.NoError(t, err)
+				if want == nil {
+					want = hits
+				}
+				require.Equal(t, want, hits, "%s, %s: %v", name, screen, stats[0])
+				exact := map[bool]int{}
+				for _, st := range stats {
+					require.Equal(t, screen, st.Screen)
+					require.Equal(t, 1, st.Rounds)
+					exact[st.Exact > 20]++
+				}
+				if screen == plaid.ScreenInt8 {
+					require.Len(t, exact, 2, "%s: some queries are open, some are not", name)
+				}
+			}
 		}
-		require.Equal(t, want, hits, "%s: %v", screen, stats)
 	}
 }
 

@@ -48,6 +48,8 @@ type Searcher struct {
 	ints   []int32
 	picked canon.Selector[canon.Fixed, int64]
 	merge  []canon.Result[canon.Fixed, int64]
+	open   []opened // queries of the group that a screen left open
+	left   []int32  // their documents
 	run    sequence
 	marks  []mark
 	closed bool

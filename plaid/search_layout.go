@@ -15,12 +15,13 @@ type shape struct {
 	cand            int64 // places of the first list
 	first, keep     int64 // documents after the first and the second selection
 	list, last      int64 // documents to rank, and those scored exactly
+	settle          int64 // of a query, those scored together where the screen leaves something open
 }
 
 // covers reports whether buffers for s serve o.
 func (s shape) covers(o shape) bool {
 	return s.nq >= o.nq && s.tq >= o.tq && s.longest >= o.longest && s.probe >= o.probe && s.cand >= o.cand &&
-		s.first >= o.first && s.keep >= o.keep && s.list >= o.list && s.last >= o.last
+		s.first >= o.first && s.keep >= o.keep && s.list >= o.list && s.last >= o.last && s.settle >= o.settle
 }
 
 // grown is a shape for both, with room to spare: sizes are rounded up so that a growing
@@ -36,7 +37,7 @@ func (s shape) grown(o shape, ix *Index) shape {
 	s.probe = min(up(s.probe, o.probe), int64(ix.k))
 	n := int64(ix.Len())
 	s.cand, s.first, s.keep = min(up(s.cand, o.cand), n), min(up(s.first, o.first), n), min(up(s.keep, o.keep), n)
-	s.list, s.last = min(up(s.list, o.list), n), min(up(s.last, o.last), n)
+	s.list, s.last, s.settle = min(up(s.list, o.list), n), min(up(s.last, o.last), n), min(up(s.settle, o.settle), n)
 	s.tq = max(s.tq, s.longest)
 	return s
 }
@@ -54,6 +55,7 @@ type views struct {
 	candidate, approx                    backend.View
 	firstVal, firstDoc, second           backend.View
 	keepVal, keepDoc, screen, exactScore backend.View
+	left, leftScore, leftFixed           backend.View // see settle
 
 	download, size          int64 // bytes from download to size
 	count                   backend.View
@@ -102,6 +104,7 @@ func (s *Searcher) layout(sh shape) (v views) {
 	v.keepDoc.Dims[1] = sh.keep
 	v.screen = l.place(backend.F32, sh.nq, sh.list)
 	v.exactScore = l.place(backend.F32, sh.nq, sh.last)
+	v.left, v.leftScore, v.leftFixed = l.place(backend.I32, sh.nq, sh.settle), l.place(backend.F32, sh.nq, sh.settle), l.place(backend.I64, sh.nq, sh.settle)
 
 	v.download = l.at
 	v.count = l.place(backend.I64, sh.nq)

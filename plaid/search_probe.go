@@ -1,7 +1,6 @@
 package plaid
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/likbench/likbench/backend/canon"
@@ -54,13 +53,18 @@ func (s *Searcher) scratch(n int64) []int32 {
 	return s.ints[:n]
 }
 
+// floating is room for floats, reused.
+func (s *Searcher) floating(n int64) []float32 {
+	if int64(len(s.floats)) < n {
+		s.floats = make([]float32, n)
+	}
+	return s.floats[:n]
+}
+
 // scores reads the centroid scores, a row for each centroid.
 func (s *Searcher) scores() ([]float32, error) {
 	v := &s.v.score
-	if n := v.Elements(); int64(len(s.floats)) < n {
-		s.floats = make([]float32, n)
-	}
-	x := s.floats[:v.Elements()]
+	x := s.floating(v.Elements())
 	return x, s.stream.Download(raw(x), v.Buf, v.Off)
 }
 
@@ -154,64 +158,6 @@ func (s *Searcher) cutCells() error {
 	return s.stream.Upload(v.live.Buf, v.live.Off, raw(live))
 }
 
-// collect brings the results down. It reports false where the screen kept too few documents
-// to prove the first k.
-func (s *Searcher) collect() (bool, error) {
-	r, v := &s.run, &s.v
-	if err := s.stream.Download(raw(s.out[:(v.size-v.download)/8]), s.work, v.download); err != nil {
-		return false, err
-	}
-	if err := s.stream.Sync(); err != nil {
-		return false, err
-	}
-	if err := s.mark("download"); err != nil {
-		return false, err
-	}
-	times, err := s.stages()
-	if err != nil {
-		return false, err
-	}
-	fixed, docs, screened := part[canon.Fixed](s.out, v.download, &v.fixed), part[int32](s.out, v.download, &v.lastDoc), part[float32](s.out, v.download, &v.lastVal)
-	last := r.sh.last
-	for e, i := range r.group {
-		row := docs[int64(e)*last : int64(e+1)*last]
-		if r.p.method != MethodProbe && r.screen == ScreenNone {
-			row = s.sel.docs
-		}
-		s.picked.Reset(r.c.k)
-		for j, f := range fixed[int64(e)*last : int64(e+1)*last] {
-			switch document := row[j]; {
-			case int(document) >= s.ix.Len():
-				return false, fmt.Errorf("plaid: the device returned document %d of %d", document, s.ix.Len())
-			case document >= 0:
-				s.picked.Push(f, s.ix.id(document))
-			}
-		}
-		s.merge = s.picked.AppendTo(s.merge[:0])
-		if r.screen != ScreenNone && !s.enough(e, screened[int64(e+1)*last-1]) {
-			for _, done := range r.group[:e] {
-				r.c.stats[done].Rounds-- // they run again with the rest
-			}
-			return false, nil
-		}
-		r.c.hits[i] = s.hits(r.scales[e])
-		s.describe(e, r.c.stats[i], times)
-	}
-	return true, nil
-}
-
-// enough reports whether no document that the screen left out can be among the first k: the
-// best of them scores least at most, give or take the slack.
-func (s *Searcher) enough(e int, least float32) bool {
-	if least < -maxFloat { // fewer documents than places
-		return true
-	}
-	if len(s.merge) < s.run.c.k {
-		return false
-	}
-	return s.run.scales[e].Float(s.merge[len(s.merge)-1].Score) > float64(least)+s.run.slack[e]
-}
-
 // hits are the results in s.merge.
 func (s *Searcher) hits(sc canon.Scale) []Hit {
 	hits := make([]Hit, len(s.merge))
@@ -221,12 +167,13 @@ func (s *Searcher) hits(sc canon.Scale) []Hit {
 	return hits
 }
 
-// describe fills the statistics of query e of the group.
-func (s *Searcher) describe(e int, st *Stats, times []StageTime) {
+// describe fills the statistics of query e of the group, exact documents of which were scored
+// exactly.
+func (s *Searcher) describe(e int, st *Stats, exact int) {
 	r, v := &s.run, &s.v
-	st.Method, st.Reason, st.Screen, st.Batch, st.Stages = r.p.method, r.p.reason, r.screen, len(r.group), times
+	st.Method, st.Reason, st.Screen, st.Batch = r.p.method, r.p.reason, r.screen, len(r.group)
 	st.Rounds++
-	st.Exact, st.Screened, st.Approximated, st.Cells, st.Candidates = int(r.sh.last), 0, 0, 0, len(s.sel.docs)
+	st.Exact, st.Screened, st.Approximated, st.Cells, st.Candidates = exact, 0, 0, 0, len(s.sel.docs)
 	off := part[int64](s.in, 0, &v.queryOff.View)
 	tq, d, row := off[e+1]-off[e], int64(s.ix.dim), int64(s.ix.dim*s.ix.bits/8)
 	length := s.ix.meanLength()

@@ -40,23 +40,17 @@ type mark struct {
 
 func cancelled(err error) error { return fmt.Errorf("plaid: search: %w", err) }
 
-// sequence answers the queries of a group. Exact scores decide what a screen leaves open:
-// where a screen turns out to have kept too few documents, it runs again and keeps more.
+// sequence answers the queries of a group. Exact scores decide what a screen leaves open.
 func (s *Searcher) sequence(ctx context.Context, c *call, group []int) error {
 	r := &s.run
 	r.ctx, r.c, r.group, r.p, r.timed, r.norms = ctx, c, group, c.plans[group[0]], c.o.Timings, s.norms
-	for last := firstLast(c.k); ; last *= 4 {
-		if err := s.start(last); err != nil {
-			return err
-		}
-		if err := s.launches(); err != nil {
-			return err
-		}
-		proven, err := s.collect()
-		if err != nil || proven {
-			return err
-		}
+	if err := s.start(firstLast(c.k)); err != nil {
+		return err
 	}
+	if err := s.launches(); err != nil {
+		return err
+	}
+	return s.collect()
 }
 
 // start sizes the sequence, grows what is too small and uploads the queries.
@@ -89,6 +83,7 @@ func (s *Searcher) start(last int64) error {
 		}
 		if s.form != ScreenNone && s.screenable() {
 			r.screen, sh.last = s.form, last
+			sh.settle = min(sh.list, max(settleRoom/sh.nq, last))
 		}
 	}
 	r.sh = sh

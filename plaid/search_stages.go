@@ -23,12 +23,12 @@ type steps struct {
 	topFirst, topKeep, topAll, topScreened step[kernels.TopKArgs]
 	half                                   step[kernels.ResidualMaxSimArgs]
 	small                                  step[kernels.ResidualMaxSimInt8Args]
-	exact                                  step[kernels.ResidualMaxSimArgs]
+	exact, settle                          step[kernels.ResidualMaxSimArgs]
 }
 
 func (t *steps) close() error {
 	return errors.Join(t.centroids.close(), t.candidates.close(), t.approx.close(), t.pruned.close(), t.second.close(), t.bound.close(),
-		t.topFirst.close(), t.topKeep.close(), t.topAll.close(), t.topScreened.close(), t.half.close(), t.small.close(), t.exact.close())
+		t.topFirst.close(), t.topKeep.close(), t.topAll.close(), t.topScreened.close(), t.half.close(), t.small.close(), t.exact.close(), t.settle.close())
 }
 
 func (t *step[A]) close() error {
@@ -156,6 +156,11 @@ func fillExact(s *Searcher, v *views, a *kernels.ResidualMaxSimArgs) {
 	if s.run.p.method != MethodProbe && s.run.screen == ScreenNone {
 		a.Candidate = s.list(v, v.exactScore)
 	}
+}
+
+func fillSettle(s *Searcher, v *views, a *kernels.ResidualMaxSimArgs) {
+	fillExact(s, v, a)
+	a.Candidate, a.Score, a.Fixed = v.left, v.leftScore, v.leftFixed
 }
 
 // list is what is ranked, one row a query: the documents that probing kept, or the listing
