@@ -96,8 +96,10 @@ func residualBench(derive func(*kernel.Case), absent []string) []kernel.Case {
 	}
 	return []kernel.Case{
 		scan("cranfield", 1, 1400, 21, 176, 64, 4096, 2, "every document of a small index"),
+		rerank("rerank-128", 1, 20000, 32, 120, 128, 16384, 128, 2, "128 of 20,000 documents"),
 		rerank("rerank-256", 1, 20000, 32, 120, 128, 16384, 256, 2, "256 of 20,000 documents"),
 		rerank("rerank-1024", 1, 20000, 32, 120, 128, 16384, 1024, 2, "1,024 of 20,000 documents"),
+		rerank("batch-64x128", 64, 20000, 32, 120, 128, 16384, 128, 2, "64 queries, 128 documents each"),
 		rerank("batch-64x256", 64, 20000, 32, 120, 128, 16384, 256, 2, "64 queries, 256 documents each"),
 		scan("scan-10k-2bit", 1, 10000, 32, 226, 128, 16384, 2, "10,000 ragged documents"),
 		scan("scan-10k-2bit-8q", 8, 10000, 32, 226, 128, 16384, 2, "the same for eight queries"),
