@@ -22,6 +22,11 @@ type Tokens struct {
 // Len is the number of sequences.
 func (t Tokens) Len() int { return max(len(t.Offsets)-1, 0) }
 
+// part is the tokens of sequence i.
+func (t *Tokens) part(i int) []float32 {
+	return t.Vectors[t.Offsets[i]*int64(t.Dim) : t.Offsets[i+1]*int64(t.Dim)]
+}
+
 // check returns the number of rows and the longest sequence, or which entry is wrong.
 func (t Tokens) check(what string) (rows, longest int64, err error) {
 	if t.Dim < 1 {

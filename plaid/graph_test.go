@@ -4,6 +4,8 @@ package plaid_test
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +15,7 @@ import (
 	"github.com/likbench/likbench/cuda/driver"
 	"github.com/likbench/likbench/cuda/driver/fake"
 	"github.com/likbench/likbench/plaid"
+	"github.com/likbench/likbench/plaid/format"
 )
 
 // TestSequencesAreLegalOnCUDA runs every sequence on the driver that computes nothing: each
@@ -41,6 +44,39 @@ func TestSequencesAreLegalOnCUDA(t *testing.T) {
 					require.Equal(t, timings, len(stats[0].Stages) > 0)
 				}
 			}
+		}
+	}
+}
+
+// BenchmarkSearchHost is the host's part of a search on CUDA: the driver computes nothing. The
+// preset is one that does not probe more cells where no document is reached.
+func BenchmarkSearchHost(b *testing.B) {
+	const documents, length, dim, k = 20_000, 122, 128, 16_384
+	fakes := cuda.New(cuda.WithDriver(func() (driver.API, error) { return fake.New(fake.Hopper(0)), nil }))
+	m := &format.Memory{Components: dim, Width: 2, Cells: make([]float32, k*dim), TokenCodes: make([]int32, documents*length), Residuals: make([]byte, documents*length*dim/4)}
+	m.Table.Weights = []float32{-.1, -.03, .03, .1}
+	for i := range m.Cells {
+		m.Cells[i] = float32(1 / math.Sqrt(dim))
+	}
+	for j := range documents + 1 {
+		m.DocumentOffsets = append(m.DocumentOffsets, int64(j*length))
+	}
+	for j := range m.TokenCodes {
+		m.TokenCodes[j] = int32(j % k)
+	}
+	o := plaid.SearchOptions{Preset: plaid.CompatFastPlaid, Probe: 4, Candidates: 1024, Exact: 128}
+	q := batch(collection(151, dim, 32, 32, 32, 32), 64)
+	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8} {
+		ix := load(b, fakes, m, plaid.LoadOptions{Screen: screen})
+		for _, n := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s-%d", screen, n), func(b *testing.B) {
+				s, some := searcher(b, ix), batch(q, n)
+				b.ReportAllocs()
+				for b.Loop() {
+					_, _, err := s.SearchBatch(context.Background(), some, 10, o)
+					require.NoError(b, err)
+				}
+			})
 		}
 	}
 }

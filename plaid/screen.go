@@ -3,11 +3,9 @@ package plaid
 import (
 	"errors"
 	"math"
-	"runtime"
 	"sync"
 
 	"github.com/likbench/likbench/backend"
-	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/num"
 )
 
@@ -136,33 +134,6 @@ func (s *Searcher) screenable() bool {
 	return (ix.screens.halfExact || ix.invMax <= mostInverse) && largest <= large && ix.centroidNorm+ix.screens.largest <= large
 }
 
-// screenSerial is the queries of a batch that are not worth goroutines.
-const screenSerial = 4
-
-// screenAll writes the queries of the group in the screen's form, from token off[e] on, and
-// the slack of each.
-func (s *Searcher) screenAll(off []int64) {
-	r := &s.run
-	for range r.group {
-		r.slack = append(r.slack, 0)
-	}
-	some := func(first, step int) {
-		for e := first; e < len(r.group); e += step {
-			r.slack[e] = s.screened(off[e], r.c.tokens(r.group[e]), r.norms[r.group[e]])
-		}
-	}
-	workers := min(runtime.GOMAXPROCS(0), len(r.group)/screenSerial)
-	if r.screen == ScreenNone || workers < 2 {
-		some(0, 1)
-		return
-	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { some(w, workers) })
-	}
-	wg.Wait()
-}
-
 // screened writes a query in the screen's form from token at on, and returns by how much a
 // score of the screen may differ from the exact one. norm is that of its longest token.
 func (s *Searcher) screened(at int64, q []float32, norm float64) float64 {
@@ -188,26 +159,34 @@ func (s *Searcher) screened(at int64, q []float32, norm float64) float64 {
 // With q = u·Q + a and w = U·W + b, component by component: q·w − u·U·(Q·W) = a·w + u·Q·b.
 func (ix *Index) quantize(dst []int8, unit *float32, q []float32) float64 {
 	sc := &ix.screens
-	largest := 0.0
+	var bits uint32
 	for _, x := range q {
-		largest = max(largest, math.Abs(float64(x)))
+		bits = max(bits, math.Float32bits(x)&^(1<<31)) // order of magnitudes
 	}
+	largest := float64(math.Float32frombits(bits))
 	u, per := largest/127, 127/largest
 	if !(per <= math.MaxFloat64) {
 		u, per = 0, 0 // nothing but zeros, or as good as
 	}
-	var lost, kept float64 // Σ|a|, Σ|u·Q|
-	for i, x := range q {
-		n := math.RoundToEven(float64(x) * per)
-		dst[i] = int8(n)
-		lost, kept = lost+math.Abs(float64(x)-u*n), kept+math.Abs(n)
+	const whole = 3 << 51 // added and taken away: the nearest integer, ties to even
+	nearest := func(x float64) float64 { return float64(x*per) + whole - whole }
+	var lost0, lost1, norm0, norm1 float64 // sums take turns: each is a chain of additions
+	kept := 0
+	dst = dst[:len(q)]
+	for i := 1; i < len(q); i += 2 { // components are a multiple of 8
+		x, y := float64(q[i-1]), float64(q[i])
+		n, m := nearest(x), nearest(y)
+		v, w := int(n), int(m)
+		dst[i-1], dst[i] = int8(v), int8(w)
+		kept += max(v, -v) + max(w, -w)
+		lost0, lost1 = lost0+math.Abs(x-float64(u*n)), lost1+math.Abs(y-float64(u*m))
+		norm0, norm1 = norm0+float64(x*x), norm1+float64(y*y)
 	}
-	kept *= u
 	*unit = float32(u * sc.unit)
 	// Roundings of float32: of the centroid's score and the exact product, of the decoded
 	// vector, of the step and of the multiply-add.
-	rounding := float64(4*ix.dim+32) * 0x1p-23 * canon.Norm(q) * ix.rawNorm()
-	return float64(ix.invMax) * (lost*sc.largest + kept*sc.rounding + rounding)
+	rounding := float64(4*ix.dim+32) * 0x1p-23 * math.Sqrt(norm0+norm1) * ix.rawNorm()
+	return float64(ix.invMax) * ((lost0+lost1)*sc.largest + u*float64(kept)*sc.rounding + rounding)
 }
 
 // rawNorm bounds the norms of decoded vectors before they are normalised.

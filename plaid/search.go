@@ -42,8 +42,9 @@ type Searcher struct {
 	plans  map[planKey]plan
 	in     []int64 // host side of the block that goes up, and of the one that comes down
 	out    []int64
-	norms  []float64 // of the longest token of each query of the call
-	stamps []int32   // of cells: when each was last counted
+	blocks struct{ small, up, down hostBlock } // what in and out are parts of
+	norms  []float64                           // of the longest token of each query of the call
+	stamps []int32                             // of cells: when each was last counted
 	floats []float32
 	ints   []int32
 	picked canon.Selector[canon.Fixed, int64]
@@ -173,10 +174,7 @@ type call struct {
 	stats   []*Stats
 }
 
-func (c *call) tokens(i int) []float32 {
-	d := int64(c.queries.Dim)
-	return c.queries.Vectors[c.queries.Offsets[i]*d : c.queries.Offsets[i+1]*d]
-}
+func (c *call) tokens(i int) []float32 { return c.queries.part(i) }
 
 // check refuses calls that cannot be answered.
 func (s *Searcher) check(q Tokens, k int, o *SearchOptions) error {
@@ -195,15 +193,14 @@ func (s *Searcher) check(q Tokens, k int, o *SearchOptions) error {
 	if q.Dim != s.ix.dim {
 		return fmt.Errorf("plaid: queries have %d components, documents %d: %w", q.Dim, s.ix.dim, backend.ErrArgument)
 	}
-	s.norms = s.norms[:0]
-	for i := range q.Len() {
-		v := q.Vectors[q.Offsets[i]*int64(q.Dim) : q.Offsets[i+1]*int64(q.Dim)]
-		norm := maxNorm(v, q.Dim)
+	s.norms = slices.Grow(s.norms[:0], q.Len())[:q.Len()]
+	eachQuery(q.Len(), len(q.Vectors), func(i int) { s.norms[i] = maxNorm(q.part(i), q.Dim) })
+	for i, norm := range s.norms {
 		if norm-norm != 0 { // squares of float32 stay finite: a component is not
+			v := q.part(i)
 			at := slices.IndexFunc(v, func(x float32) bool { return x-x != 0 })
 			return &QueryError{Query: i, Token: at / q.Dim, Component: at % q.Dim, Value: v[at]}
 		}
-		s.norms = append(s.norms, norm)
 	}
 	return nil
 }
@@ -325,7 +322,7 @@ func (s *Searcher) Close() error {
 		return errClosed("searcher")
 	}
 	s.closed = true
-	errs := []error{s.forget(), s.steps.close()}
+	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free()}
 	for _, b := range []backend.Buffer{s.work, s.listing} {
 		if b != nil {
 			errs = append(errs, b.Free())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -135,8 +136,9 @@ func (s *Searcher) reserve(sh shape) error {
 		}
 		s.have = have
 		s.most = s.layout(have)
-		s.in = make([]int64, s.most.upload/8)
-		s.out = make([]int64, (s.most.size-s.most.download)/8)
+		if err := s.hostSide(); err != nil {
+			return err
+		}
 	}
 	if rows := s.have.nq * max(s.have.list, s.have.last) * 4; s.run.p.method != MethodProbe && (s.listing == nil || s.listing.Len() < rows) {
 		if err := s.renew(&s.listing); err != nil {
@@ -149,7 +151,25 @@ func (s *Searcher) reserve(sh shape) error {
 		}
 	}
 	s.v = s.layout(sh)
+	s.in = s.blocks.up.words
+	if s.v.upload < pinFrom {
+		s.in = s.blocks.small.words
+	}
 	return nil
+}
+
+// hostSide makes room for what goes up and what comes down.
+func (s *Searcher) hostSide() error {
+	pin, _ := s.ix.dev.(backend.PinnedAllocator)
+	err := errors.Join(s.blocks.small.renew(nil, min(s.most.upload, pinFrom)), s.blocks.up.free(), s.blocks.down.renew(pin, s.most.size-s.most.download))
+	if err == nil && s.most.upload >= pinFrom {
+		err = s.blocks.up.renew(pin, s.most.upload)
+	}
+	s.out = s.blocks.down.words
+	if err != nil {
+		s.have = shape{} // nothing may be taken for granted
+	}
+	return err
 }
 
 // renew frees a buffer that is too small, if there is one, with what was recorded and
@@ -182,12 +202,11 @@ func (s *Searcher) uploadQueries() error {
 	off := part[int64](s.in, 0, &v.queryOff.View)
 	approx, exact, screen := part[int32](s.in, 0, &v.approxShift), part[int32](s.in, 0, &v.shift), part[int32](s.in, 0, &v.screenShift)
 	tokens := part[float32](s.in, 0, &v.query)
-	r.scales, r.slack = r.scales[:0], r.slack[:0]
+	r.scales = r.scales[:0]
 	at := int64(0)
 	off[0] = 0
 	for e, i := range r.group {
-		q := r.c.tokens(i)
-		n, norm := int64(len(q))/d, r.norms[i]
+		n, norm := int64(len(r.c.tokens(i)))/d, r.norms[i]
 		a, err := scale(n, norm, s.ix.dim, s.ix.centroidNorm)
 		x, err2 := scale(n, norm, s.ix.dim, s.ix.tokenNorm)
 		if err := errors.Join(err, err2); err != nil {
@@ -196,11 +215,15 @@ func (s *Searcher) uploadQueries() error {
 		// A screened score may exceed the bound of exact ones a little.
 		approx[e], exact[e], screen[e] = int32(a.Shift()), int32(x.Shift()), int32(x.Shift()-1)
 		r.scales = append(r.scales, x)
-		copy(tokens[at*d:], q)
 		at += n
 		off[e+1] = at
 	}
-	s.screenAll(off)
+	r.slack = slices.Grow(r.slack[:0], len(r.group))[:len(r.group)]
+	eachQuery(len(r.group), int(at*d), func(e int) {
+		q := r.c.tokens(r.group[e])
+		copy(tokens[off[e]*d:], q)
+		r.slack[e] = s.screened(off[e], q, r.norms[r.group[e]])
+	})
 	if err := s.stream.Upload(s.work, 0, raw(s.in[:v.upload/8])); err != nil {
 		return err
 	}
