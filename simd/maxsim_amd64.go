@@ -9,7 +9,7 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	avx2.f32 = [5]func(*float32, *float32, int, int, int, *float32){1: maxsimDotsF32x1AVX2, 2: maxsimDotsF32x2AVX2, 3: maxsimDotsF32x3AVX2, 4: maxsimDotsF32x4AVX2}
 	avx2.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX2, 2: maxsimDotsBF16x2AVX2, 3: maxsimDotsBF16x3AVX2, 4: maxsimDotsBF16x4AVX2}
 	avx2.max, avx2.winner, avx2.scale = maxsimMaxAVX2, maxsimWinnerAVX2, maxsimScaleAVX2
-	avx2.pack, avx2.packBF16 = packAVX2, packBF16AVX2
+	avx2.pack, avx2.packBF16, avx2.prefetch = packAVX2, packBF16AVX2, maxsimPrefetchAVX2
 	avx2.widen, avx2.decode, avx2.normalize = widenAVX2, decodeAVX2, maxsimNormalizeAVX2
 
 	avx512 := avx2

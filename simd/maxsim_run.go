@@ -59,6 +59,7 @@ func (m *maxsim) attach(t *Task) {
 // start clamps the offsets, marks query tokens that no query owns and packs the panels.
 func (m *maxsim) start(t *Task) {
 	queryOff, docOff := m.queryOff, m.docOff
+	m.ask(m.query, min(m.tq, packRows)) // on its way while offsets are looked at
 	m.attach(t)
 	clampOffsets(t, m.offOperands[0], queryOff, m.queryOff, m.tq)
 	clampOffsets(t, m.offOperands[1], docOff, m.docOff, m.td)
@@ -75,6 +76,16 @@ func (m *maxsim) start(t *Task) {
 	raceRead(m.query, m.tq*m.d*rowSizes[m.kind])
 	for g := range m.groups() {
 		m.pack(m.group(g))
+	}
+}
+
+// askMost bounds what is asked for at once to half of a first-level cache.
+const askMost = 16 << 10
+
+// ask has n token rows from p on fetched, some of them if they are long.
+func (m *maxsim) ask(p unsafe.Pointer, n int64) {
+	if bytes := min(n*m.d*rowSizes[m.kind], askMost); m.unit.prefetch != nil && bytes > 0 {
+		m.unit.prefetch((*byte)(p), int(bytes))
 	}
 }
 
@@ -125,6 +136,11 @@ func (m *maxsim) pack(g queryGroup) {
 		for j := int64(0); j < lanes; j += packRows {
 			token := min(g.from+at+j, g.to-1) // lanes beyond the tokens repeat the last
 			n := min(packRows, g.to-token)
+			if ahead := token + n; ahead < m.tq {
+				m.ask(unsafe.Add(m.query, ahead*m.d*rowSizes[m.kind]), min(packRows, m.tq-ahead))
+			} else {
+				m.ask(m.doc, min(m.td, 2*packRows)) // the first tiles: later ones are asked for by the products
+			}
 			m.packTokens(token, n, add(panel, int(j)), int(lanes))
 			if m.queryScale != nil {
 				for i := range int64(packRows) {

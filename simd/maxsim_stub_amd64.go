@@ -139,6 +139,11 @@ func maxsimPackF32AVX2(src *float32, stride int, rows int, d int, panel *float32
 //go:noescape
 func maxsimPackBF16AVX2(src *uint16, stride int, rows int, d int, panel *float32, lanes int)
 
+// maxsimPrefetchAVX2 asks for the lines of n bytes, at least 1, from p on; n is rounded up to whole lines.
+//
+//go:noescape
+func maxsimPrefetchAVX2(p *byte, n int)
+
 // maxsimWidenBF16AVX2 sets dst[i] to src[i] as f32, for n a multiple of 8.
 //
 //go:noescape

@@ -17,22 +17,27 @@ var _ = register("maxsim", func(c *build.Context) {
 			(&dots{c: c, nv: nv, full: nv == 4, tiles: tiles, vector: ymms[:], width: 32, bf16: bf16}).emit("AVX2")
 		}
 		for nv := 1; nv <= 2; nv++ {
-			(&dots{c: c, nv: nv, full: nv == 2, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64, bf16: bf16}).emit("AVX512")
+			(&dots{c: c, nv: nv, full: nv == 2, tiles: wideTiles, vector: zmms[:], width: 64, bf16: bf16}).emit("AVX512")
 		}
 	}
 	for nv := 1; nv <= 2; nv++ {
-		(&dots{c: c, nv: nv, full: nv == 2, tiles: []int{12, 6, 3, 2, 1}, vector: zmms[:], width: 64, bf16: true, pairs: true}).emit("AVX512BF16")
+		(&dots{c: c, nv: nv, full: nv == 2, tiles: wideTiles, vector: zmms[:], width: 64, bf16: true, pairs: true}).emit("AVX512BF16")
 	}
 	scanMax(c)
 	scanWinner(c)
 	scaleDots(c)
 	packRows(c, false)
 	packRows(c, true)
+	prefetchBytes(c)
 	widenRow(c)
 	decodeRow(c, false)
 	decodeRow(c, true)
 	normalizeRow(c)
 })
+
+// wideTiles: fewer than 4 rows of two vectors are bound by the latency of 4 cycles, so that
+// 3 and 1 rows would take twice as long as 4.
+var wideTiles = []int{12, 8, 6, 4, 3, 2, 1}
 
 // unrollBytes of each row are multiplied in one pass of the inner loop, half of it with the
 // panels that only end a group. The smaller tiles, which run at most once or twice per

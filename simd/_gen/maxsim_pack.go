@@ -82,6 +82,19 @@ func transpose8(c *build.Context, r [8]reg.VecVirtual) (out [8]reg.VecVirtual) {
 	return out
 }
 
+// prefetchBytes emits what asks for memory ahead of its use.
+func prefetchBytes(c *build.Context) {
+	begin(c, "maxsimPrefetchAVX2", "func(p *byte, n int)",
+		"maxsimPrefetchAVX2 asks for the lines of n bytes, at least 1, from p on; n is rounded up to whole lines.")
+	p, n := load(c, "p"), load(c, "n")
+	c.Label("line")
+	c.PREFETCHT0(Mem{Base: p})
+	c.ADDQ(U32(64), p)
+	c.SUBQ(U32(64), n)
+	c.JG(LabelRef("line"))
+	c.RET()
+}
+
 // widenRow emits the conversion of a row of bf16 to f32.
 func widenRow(c *build.Context) {
 	begin(c, "maxsimWidenBF16AVX2", "func(dst *float32, src *uint16, n int)",
