@@ -186,7 +186,14 @@ func (ix *Index) describe(src format.Source) error {
 	for _, w := range ix.weights {
 		weightNorm = max(weightNorm, math.Abs(float64(w)))
 	}
-	ix.centroidNorm = canon.MaxNorm(ix.centroids, ix.dim)
+	norms := make([]float64, ix.k) // of so many parts at most
+	if err := eachPart(ix.k, func(part, lo, hi int) error {
+		norms[part] = maxNorm(ix.centroids[lo*ix.dim:hi*ix.dim], ix.dim)
+		return nil
+	}); err != nil {
+		return err
+	}
+	ix.centroidNorm = slices.Max(norms) // NaN if one is
 	weightNorm *= math.Sqrt(float64(ix.dim))
 	if s := ix.centroidNorm + weightNorm; !(s <= math.MaxFloat32) {
 		return fmt.Errorf("plaid: index: norms of centroids and weights add up to %v: %w", s, backend.ErrArgument)

@@ -114,11 +114,7 @@ func notFinite(v []float32) int {
 	const chunk = 1024
 	for at := 0; at < len(v); at += chunk {
 		part := v[at:min(at+chunk, len(v))]
-		var overflow uint32
-		for _, x := range part {
-			overflow |= math.Float32bits(x)&0x7fffffff + 0x00800000 // reaches bit 31 from the exponent of infinity on
-		}
-		if overflow>>31 == 0 {
+		if !suspect(part) {
 			continue
 		}
 		for i, x := range part {
@@ -128,4 +124,25 @@ func notFinite(v []float32) int {
 		}
 	}
 	return -1
+}
+
+// suspect reports whether a value is not finite, from bits alone: an exponent from that of
+// infinity on carries into bit 31 where one is added to it. Two values are looked at together.
+func suspect(v []float32) bool {
+	const bit, one = 0x7fffffff_7fffffff, 0x00800000_00800000
+	over := uint64(0)
+	if len(v) > 0 && uintptr(unsafe.Pointer(&v[0]))%8 != 0 {
+		over, v = uint64(math.Float32bits(v[0])&(1<<31-1)+1<<23), v[1:]
+	}
+	if n := len(v); n%2 != 0 {
+		over |= uint64(math.Float32bits(v[n-1])&(1<<31-1) + 1<<23)
+	}
+	pairs := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(v))), len(v)/2)
+	for ; len(pairs) >= 4; pairs = pairs[4:] {
+		over |= (pairs[0]&bit + one) | (pairs[1]&bit + one) | (pairs[2]&bit + one) | (pairs[3]&bit + one)
+	}
+	for _, x := range pairs {
+		over |= x&bit + one
+	}
+	return over&(1<<63|1<<31) != 0
 }
