@@ -55,8 +55,10 @@ func (e *QueryError) Unwrap() []error { return []error{ErrQuery, backend.ErrArgu
 
 // LoadOptions say how an index is held.
 type LoadOptions struct {
-	// Scratch is the device memory that one searcher may use, in bytes, 0 for 512 MiB. A
-	// batch that needs more runs in parts; one query takes what it needs. Results do not
+	// Scratch is the device memory that one searcher may use, in bytes. 0 is 512 MiB, or, if
+	// that is more, a thirty-second of what a device with memory of its own has left beside
+	// the index: a batch of 64 queries among a million documents needs 2 GiB. A batch that
+	// needs more than Scratch runs in parts; one query takes what it needs. Results do not
 	// depend on it.
 	Scratch int64
 	// Screen chooses the arithmetic that sorts out documents before exact scores, "" for
@@ -132,9 +134,6 @@ func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) 
 	if o.Scratch < 0 {
 		return nil, fmt.Errorf("plaid: %d bytes of scratch: %w", o.Scratch, backend.ErrArgument)
 	}
-	if ix.opts.Scratch == 0 {
-		ix.opts.Scratch = 512 << 20
-	}
 	switch o.Screen {
 	case ScreenAuto, ScreenNone, ScreenInt8, ScreenF16:
 	default:
@@ -158,7 +157,24 @@ func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) 
 	if err != nil {
 		return nil, errors.Join(err, ix.free())
 	}
+	if ix.opts.Scratch == 0 {
+		ix.opts.Scratch = ix.defaultScratch()
+	}
 	return ix, nil
+}
+
+// defaultScratch is LoadOptions.Scratch where it is 0.
+func (ix *Index) defaultScratch() int64 {
+	const least, share = 512 << 20, 32
+	if _, host := ix.mem.weight.Buf.(backend.HostMapped); host {
+		return least
+	}
+	m := ix.dev.Memory()
+	all := m.Total
+	if m.Budget > 0 {
+		all = min(all, m.Budget)
+	}
+	return max(least, (all-m.Live)/share)
 }
 
 // describe takes over and checks what is held in main memory.

@@ -35,6 +35,15 @@ type screens struct {
 	unit      float64
 	largest   float64 // |weight|
 	rounding  float64 // the largest error of a weight in steps of unit
+
+	exactTime, screenTime float64 // seconds a multiply-add of exact scores and of the chosen screen, 0 = not measured
+}
+
+// pays reports whether to screen documents that take so many multiply-adds to score exactly,
+// for a screen that is expected to leave a share of them: it is launches and host work more.
+func (sc *screens) pays(work, share float64) bool {
+	const extra, margin = 30e-6, 0.8
+	return sc.exactTime == 0 || extra+work*(sc.screenTime+share*sc.exactTime) < margin*work*sc.exactTime
 }
 
 // chooseScreen settles the screen once, with the operands that it needs.

@@ -28,7 +28,8 @@ type trial struct {
 	screen   Screen
 	s        *Searcher
 	best     time.Duration
-	admitted bool // by the device and the index
+	admitted bool    // by the device and the index
+	work     float64 // multiply-adds of exact scores
 }
 
 // fastestScreen compares the screens, and no screen, on documents of the index. Which one it
@@ -78,6 +79,8 @@ func (ix *Index) compareScreens(tokens int64) (best trial, err error) {
 			best = trial{screen: t.screen, best: time}
 		}
 	}
+	sc := &ix.screens
+	sc.screenTime, sc.exactTime = best.best.Seconds()/trials[0].work, trials[len(trials)-1].best.Seconds()/trials[0].work
 	return best, nil
 }
 
@@ -89,10 +92,10 @@ func (ix *Index) newTrial(screen Screen, tokens int64) (*trial, error) {
 	}
 	s := &Searcher{ix: ix, stream: stream, form: screen, measuring: true}
 	s.sel.words = ix.words
-	for n := int64(0); n < tokens && len(s.sel.docs) < len(ix.docs); {
+	for s.sel.tokens < tokens && len(s.sel.docs) < len(ix.docs) {
 		j := ix.docs[len(s.sel.docs)]
 		s.sel.docs = append(s.sel.docs, j)
-		n += ix.offsets[j+1] - ix.offsets[j]
+		s.sel.tokens += ix.offsets[j+1] - ix.offsets[j]
 	}
 	n := min(screenQuery, ix.k)
 	c := &call{queries: Tokens{Vectors: ix.centroids[:n*ix.dim], Offsets: []int64{0, int64(n)}, Dim: ix.dim}, k: 1, o: &SearchOptions{}}
@@ -105,7 +108,8 @@ func (ix *Index) newTrial(screen Screen, tokens int64) (*trial, error) {
 	if err != nil && !errors.Is(err, backend.ErrUnsupported) {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &trial{screen: screen, s: s, best: math.MaxInt64, admitted: err == nil && r.screen == screen}, nil
+	return &trial{screen: screen, s: s, best: math.MaxInt64, admitted: err == nil && r.screen == screen,
+		work: float64(n) * float64(s.sel.tokens) * float64(ix.dim)}, nil
 }
 
 // run times the trial once more.

@@ -75,14 +75,12 @@ func (s *Searcher) start(last int64) error {
 	default:
 		sh.list = int64(len(s.sel.docs))
 	}
-	// A screen is three launches more, and the host's work on every query: it pays where it
-	// spares most exact scores of a query, or many.
 	r.screen, sh.last = ScreenNone, sh.list
-	if screenFewer*last < sh.list || 2*last < sh.list && s.exactWork(sh) > largeWork*float64(sh.nq) {
+	if work := s.exactWork(sh); screenFewer*last < sh.list || 2*last < sh.list && work > largeWork {
 		if err := s.needScreen(); err != nil {
 			return err
 		}
-		if s.form != ScreenNone && s.screenable() {
+		if s.form != ScreenNone && s.screenable() && (s.measuring || s.ix.screens.pays(work, float64(last)/float64(sh.list))) {
 			r.screen, sh.last = s.form, last
 			sh.settle = min(sh.list, max(settleRoom/sh.nq, last))
 		}
@@ -102,11 +100,11 @@ func firstLast(k int) int64 { return int64(2*k + 16) }
 // few of them.
 const screenFewer = 4
 
-// largeWork is the multiply-adds of a query's exact scores that take longer than some launches
-// on any device.
+// largeWork is the multiply-adds of exact scores that take longer than some launches on any
+// device: it is worth finding out what a screen would take.
 const largeWork = 1 << 28
 
-// exactWork is the multiply-adds of scoring the whole list exactly.
+// exactWork is the multiply-adds of scoring the lists of all queries exactly.
 func (s *Searcher) exactWork(sh shape) float64 {
 	return float64(sh.tq) * float64(sh.list) * s.ix.meanLength() * float64(s.ix.dim)
 }
