@@ -31,8 +31,9 @@ type IndexRow struct {
 	FloatRecall   float64            `json:"recall_float"`   // the default search against float MaxSim
 	Method        string             `json:"method"`         // of the default search
 	Reason        string             `json:"reason"`
-	Pruned        float64            `json:"pruned"` // share of documents that preset exact did not score
-	P50           float64            `json:"p50_s"`  // single queries, wall, default search
+	ExactMethod   string             `json:"exact_method"` // of preset exact
+	Pruned        float64            `json:"pruned"`       // share of documents that preset exact did not score
+	P50           float64            `json:"p50_s"`        // single queries, wall, default search
 	P95           float64            `json:"p95_s"`
 	ProbeP50      float64            `json:"probe_p50_s"`
 	ScanP50       float64            `json:"scan_p50_s"`

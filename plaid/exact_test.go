@@ -11,6 +11,7 @@ import (
 	"github.com/likbench/likbench/backend/host"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/format"
+	"github.com/likbench/likbench/simd"
 )
 
 // narrow makes documents of few topics whose tokens are near the centroids of their cells.
@@ -65,11 +66,27 @@ func TestExactPrunesWithProof(t *testing.T) {
 		hits, stats, err := s.Search(context.Background(), part(queries, 0), 5, plaid.SearchOptions{Preset: plaid.Exact})
 		require.NoError(t, err)
 		same(t, o.rank(t, part(queries, 0), o.everything(), 5), hits)
-		want := plaid.MethodBounds
+		require.Equal(t, plaid.MethodScan, stats.Method, "%v", stats)
+		require.Contains(t, stats.Reason, "bounds by cell would take longer than screening 400 documents")
+	}
+}
+
+// TestExactChoosesBounds: where there are many documents to a cell, and cells are narrow.
+func TestExactChoosesBounds(t *testing.T) {
+	for _, spread := range []float32{0.005, 0.2} {
+		src := built(t, narrow(2, 16, 8000, spread), 40, 4)
+		s := searcher(t, load(t, simd.New(), src, plaid.LoadOptions{Screen: plaid.ScreenInt8}))
+		q := narrow(2, 16, 3, spread).Vectors
+		want, _, err := s.Search(context.Background(), q, 5, plaid.SearchOptions{Method: plaid.MethodScan})
+		require.NoError(t, err)
+		hits, stats, err := s.Search(context.Background(), q, 5, plaid.SearchOptions{Preset: plaid.Exact})
+		require.NoError(t, err)
+		require.Equal(t, want, hits)
+		method := plaid.MethodBounds
 		if spread > 0.1 {
-			want = plaid.MethodScan
+			method = plaid.MethodScan
 		}
-		require.Equal(t, want, stats.Method, "spread %v: %v", spread, stats)
+		require.Equal(t, method, stats.Method, "spread %v: %v", spread, stats)
 	}
 }
 

@@ -19,8 +19,9 @@ const (
 	// and the options alone.
 	Auto Preset = iota
 	// Exact returns the first k of all allowed documents, proven: bounds say which documents
-	// cannot be among them. They come from the radius of each cell where cells are narrow,
-	// else from a scan in cheaper arithmetic with a bound of its error.
+	// cannot be among them. They come from the radius of each cell where cells are narrow and
+	// that takes less time than a scan, else from one in cheaper arithmetic with a bound of
+	// its error.
 	Exact
 	// CompatFastPlaid selects as fast-plaid does: full centroid scores of every candidate,
 	// the Candidates best (4096), a quarter of which are scored exactly. A filter limits
@@ -157,7 +158,7 @@ func (ix *Index) planFor(tq, k int, sel *selection, o *SearchOptions) plan {
 	p := plan{method: MethodProbe}
 	switch o.Preset {
 	case Exact:
-		p.method, p.reason = ix.exactMethod(o)
+		p.method, p.reason = ix.exactMethod(tq, k, sel, o)
 		return p
 	case CompatFastPlaid:
 		n := or(o.Candidates, 4096)
@@ -301,11 +302,55 @@ func (ix *Index) probeWork(p *plan, tq int) float64 {
 // useless: most documents have a token of some cell that near to every query token.
 const wideCell = 0.35
 
+const (
+	// costBound is the bound of a cell for a query token, which the host computes, in
+	// float32 multiply-adds of a core; boundTime the same in seconds.
+	costBound = 500
+	boundTime = 20e-9
+	// boundBias is how much less bounds have to look like: how many documents they leave is
+	// not known.
+	boundBias = 2
+)
+
+// boundsPay compares the work of bounds with that of a scan, by measured times once a screen
+// has been chosen: the device has no part in most of it.
+func (ix *Index) boundsPay(tq, k int, sel *selection) bool {
+	cells, components := float64(ix.k)*float64(tq), float64(sel.tokens)*float64(ix.dim)
+	look := ix.centroidWork(tq) + float64(sel.tokens)*(costCode+costLookup*float64(tq))
+	scan, bounds := ix.scanWork(tq, k, sel), look+cells*costBound
+	if sc := &ix.screens; sc.exactTime > 0 {
+		scan = ix.centroidWork(tq)*sc.exactTime + components*float64(tq)*sc.screenTime
+		bounds = look*sc.exactTime + cells*boundTime
+	}
+	return boundBias*bounds < scan
+}
+
+// needBounds measures cells where bounds may be used.
+func (ix *Index) needBounds(q *Tokens, k int, sel *selection, o *SearchOptions) error {
+	if o.Method == MethodBounds {
+		return ix.measure()
+	}
+	if o.Method == MethodScan {
+		return nil
+	}
+	if _, err := ix.chooseScreen(); err != nil {
+		return err
+	}
+	for i := range q.Len() {
+		if ix.boundsPay(int(q.Offsets[i+1]-q.Offsets[i]), k, sel) {
+			return ix.measure()
+		}
+	}
+	return nil
+}
+
 // exactMethod chooses between bounds of cells and a scan.
-func (ix *Index) exactMethod(o *SearchOptions) (Method, string) {
+func (ix *Index) exactMethod(tq, k int, sel *selection, o *SearchOptions) (Method, string) {
 	switch {
 	case o.Method != MethodAuto:
 		return o.Method, o.Method.String() + " was asked for"
+	case !ix.boundsPay(tq, k, sel):
+		return MethodScan, fmt.Sprintf("bounds by cell would take longer than screening %d documents", len(sel.docs))
 	case ix.radius.typical > wideCell:
 		return MethodScan, fmt.Sprintf("tokens are up to %.2f from the centroids of their cells: bounds by cell would exclude little, so every document is screened", ix.radius.typical)
 	}

@@ -101,8 +101,8 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 	if err := s.sel.choose(s.ix, o.Filter); err != nil {
 		return nil, nil, err
 	}
-	if o.Preset == Exact && o.Method != MethodScan {
-		if err := s.ix.measure(); err != nil {
+	if o.Preset == Exact {
+		if err := s.ix.needBounds(&queries, k, &s.sel, &o); err != nil {
 			return nil, nil, err
 		}
 	}

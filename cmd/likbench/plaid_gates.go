@@ -193,6 +193,7 @@ func (j *judged) search(ctx context.Context, s *plaid.Searcher, queries plaid.To
 	}
 	row.Metrics["Recall@100"] = deep["Recall@100"]
 	row.Method, row.Reason = stats[0].Method.String(), stats[0].Reason
+	row.ExactMethod = bounds[0].Method.String()
 	row.ProbedRecall, row.ExactRecall, row.FloatRecall = scan.overlap(probed), scan.overlap(exact), float.overlap(ten)
 	row.DefaultRecall = scan.overlap(ten)
 	for _, b := range bounds {
@@ -290,7 +291,7 @@ func printIndexes(w io.Writer, x *benchsuite.Indexes) {
 			r.Metrics["nDCG@10"], r.Kept, r.DefaultRecall, 1e3*r.P50, 1e3*r.P95, r.QueriesPerSec)
 		line("  probing cells", r.ProbedRecall, r.ProbeP50)
 		line("  exhaustive", 1, r.ScanP50)
-		line(fmt.Sprintf("  exact, %.0f %% proven out", 100*r.Pruned), r.ExactRecall, r.ExactP50)
+		line(fmt.Sprintf("  exact by %s, %.0f %% out", r.ExactMethod, 100*r.Pruned), r.ExactRecall, r.ExactP50)
 	}
 	if len(x.Rows) > 0 {
 		fmt.Fprintf(w, "  recall@10 is against every document scored from the index; against float MaxSim it is")
