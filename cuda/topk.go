@@ -16,6 +16,9 @@ const (
 	topKSegment    = 8192  // shortest segment of a longer one
 	topKSegments   = 256   // most segments of a row
 	topKThreads    = 1024
+	topKShort      = 512  // threads of a block where
+	topKShortK     = 1024 // no more is wanted
+	topKShortN     = 2048 // of no more scores
 	topKTile       = 4096 // pairs of a tile of the radix sort
 	topKDigits     = 256
 	topKSortBlock  = 256
@@ -34,20 +37,17 @@ func topKSegmentsOf(n, k int64) int64 {
 var (
 	_ = Bind(kernels.TopK, backend.Binding{
 		Kernel: "topk", Variant: "select", Requires: []string{"sm_80"}, Class: topKClass, Tile: map[string]int64{"n": topKCapacity},
-		Accept: topKAccept, Note: "histograms over the leading bits that differ, then a sort of the k found, mostly within warps; k up to 4096",
+		Accept: topKAccept, Note: "bins over the range of the scores put all in order but what shares a bin; where that is much, histograms over the leading bits that differ, then a sort; k up to 4096",
 	}, Launcher[kernels.TopKArgs]{
 		Source: "topk", Workspace: topKSelectWorkspace,
 		Stages: []Stage[kernels.TopKArgs]{
-			{Name: "segment", Geometry: func(a *kernels.TopKArgs, _ *backend.Call, g *Geometry) {
+			{Name: "segment", Early: true, Geometry: func(a *kernels.TopKArgs, _ *backend.Call, g *Geometry) {
 				b, n, k := a.Score.Dims[0], a.Score.Dims[1], a.Value.Dims[1]
 				segments := topKSegmentsOf(n, k)
 				g.Line(b*segments, topKThreads)
 				g.Skip = g.Skip || k == 0 || segments == 1
 			}},
-			{Name: "merge", Geometry: func(a *kernels.TopKArgs, _ *backend.Call, g *Geometry) {
-				g.Line(a.Score.Dims[0], topKThreads)
-				g.Skip = g.Skip || a.Value.Dims[1] == 0
-			}},
+			topKRows("merge", topKThreads), topKRows("short", topKShort),
 		},
 	})
 
@@ -66,6 +66,15 @@ var (
 		}}},
 	})
 )
+
+// topKRows is a block for a row: of one size or the other.
+func topKRows(form string, threads int) Stage[kernels.TopKArgs] {
+	return Stage[kernels.TopKArgs]{Name: form, Early: true, Geometry: func(a *kernels.TopKArgs, _ *backend.Call, g *Geometry) {
+		b, n, k := a.Score.Dims[0], a.Score.Dims[1], a.Value.Dims[1]
+		g.Line(b, threads)
+		g.Skip = g.Skip || k == 0 || (form == "short") != (n <= topKShortN && k <= topKShortK)
+	}}
+}
 
 func topKAccept(c *backend.Call) error {
 	if k := c.Axes[2]; k > topKCapacity {
