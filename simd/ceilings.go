@@ -18,6 +18,10 @@ type rateLoop struct {
 	note     string
 }
 
+// matrixLoops are loops on tile registers by ceiling, in place of those of a level where a
+// device has what they require.
+var matrixLoops map[string]rateLoop
+
 // memoryLoop moves n bytes, a multiple of 512; nil functions are left out.
 type memoryLoop struct {
 	read   func(p *byte, n int)
@@ -70,6 +74,11 @@ func rateLoopsOf(d *device) map[string]rateLoop {
 			if r.requires == "" || d.info.Has(r.requires) {
 				loops[name] = r
 			}
+		}
+	}
+	for name, r := range matrixLoops {
+		if d.info.Has(r.requires) {
+			loops[name] = r
 		}
 	}
 	for _, w := range [][2]string{{"dot_bf16", "fma_f32"}, {"dot_f8", "dot_bf16"}} {

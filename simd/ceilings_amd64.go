@@ -21,6 +21,10 @@ var rateLoops = map[Level]map[string]rateLoop{
 	},
 }
 
+func init() {
+	matrixLoops = map[string]rateLoop{"dot_bf16": {ceilingDotBF16AMX, 12 * 16 * 16 * 32 * 2, "amx_bf16", "TDPBF16PS on tiles of 16 by 32"}}
+}
+
 var memoryLoops = map[Level]memoryLoop{
 	AVX2:   {ceilingReadAVX2, ceilingCopyNTAVX2},
 	AVX512: {ceilingReadAVX512, ceilingCopyNTAVX512},

@@ -50,3 +50,6 @@ func ceilingDotI8AVX512VNNI(n int)
 
 // ceilingDotBF16AVX512BF16 runs n passes of 12 independent operations on registers.
 func ceilingDotBF16AVX512BF16(n int)
+
+// ceilingDotBF16AMX runs n passes of 12 products of tiles of 16 by 32 and 32 by 16.
+func ceilingDotBF16AMX(n int)

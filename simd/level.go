@@ -79,10 +79,14 @@ var extensions = []struct {
 }{
 	{AVX512, cpuid.AVX512BF16, "avx512_bf16"},
 	{AVX512, cpuid.AVX512VNNI, "avx512_vnni"},
+	{AVX512, cpuid.AMXBF16, "amx_bf16"},
 	{NEON, cpuid.ASIMDDP, "dotprod"},
 	{NEON, cpuid.BF16, "bf16"},
 	{NEON, cpuid.I8MM, "i8mm"},
 }
+
+// granted asks the operating system for what an extension needs beyond its level's registers.
+var granted = map[string]func() bool{"amx_bf16": tileState}
 
 // features are the words of a device at level l, from the lowest level upwards.
 func features(l Level) []string {
@@ -93,7 +97,7 @@ func features(l Level) []string {
 		}
 		words = append(words, c.String())
 		for _, e := range extensions {
-			if e.level == c && cpuid.CPU.Supports(e.feature) {
+			if e.level == c && cpuid.CPU.Supports(e.feature) && (granted[e.word] == nil || granted[e.word]()) {
 				words = append(words, e.word)
 			}
 		}

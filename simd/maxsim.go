@@ -1,14 +1,16 @@
 package simd
 
 import (
+	"fmt"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
 
 // The variants of maxsim. avx2, avx512 and neon add the products of a pair of tokens in
 // one chain of fused multiply-adds over ascending components, so they are one class;
-// generic rounds products first, and avx512bf16 and neonbf16 add them in pairs, each with
-// rounding of its own.
+// generic rounds products first, and amx, avx512bf16 and neonbf16 add them in pairs, each
+// with rounding of its own.
 const maxsimClass = "fma_chain"
 
 var _ = maxsimBind("maxsim_f32", "generic", "generic", "portable loops")
@@ -20,6 +22,7 @@ var _ = maxsimBind("maxsim_bf16", "generic", "generic", "portable loops, rows wi
 var _ = maxsimBind("maxsim_bf16", "avx2", maxsimClass, "as f32, widened on load", "avx2")
 var _ = maxsimBind("maxsim_bf16", "avx512", maxsimClass, "as f32, widened on load", "avx512")
 var _ = maxsimBind("maxsim_bf16", "avx512bf16", "avx512bf16", "VDPBF16PS on pairs; not with Normalize", "avx512", "avx512_bf16")
+var _ = maxsimBind("maxsim_bf16", "amx", "amx", "TDPBF16PS on tiles of 16 by 16; not with Normalize, d a multiple of 8", "avx512", "amx_bf16")
 var _ = maxsimBind("maxsim_bf16", "neon", maxsimClass, "as f32, widened on load", "neon")
 var _ = maxsimBind("maxsim_bf16", "neonbf16", "neonbf16", "BFDOT on pairs; not with Normalize", "neon", "bf16")
 
@@ -36,7 +39,7 @@ func maxsimBind(instance, variant, class, note string, requires ...string) bool 
 			if c.Args.(*kernels.MaxSimArgs).Normalize {
 				return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant, Reason: "Normalize needs f32 rows"}
 			}
-			return nil
+			return u.accept(instance, variant, shapeOf(c).d)
 		}
 	}
 	open := func(a *kernels.MaxSimArgs, c *backend.Call) maxsim {
@@ -74,6 +77,15 @@ func maxsimUnitOf(variant string) *maxsimUnit {
 		return u
 	}
 	return &genericUnit
+}
+
+// accept refuses components that a variant cannot take.
+func (u *maxsimUnit) accept(instance, variant string, d int64) error {
+	if u.step == 0 || d%int64(u.step) == 0 {
+		return nil
+	}
+	return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant,
+		Reason: fmt.Sprintf("%d components are not a multiple of %d", d, u.step)}
 }
 
 func maxsimTile(u *maxsimUnit) map[string]int64 {

@@ -21,7 +21,11 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	pairs.pairs, pairs.decodeBF16 = true, decodeBF16AVX2
 	pairs.f32 = [5]func(*float32, *float32, int, int, int, *float32){}
 	pairs.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsx1AVX512BF16, 2: maxsimDotsx2AVX512BF16}
-	return map[string]*maxsimUnit{"avx2": &avx2, "avx512": &avx512, "avx512bf16": &pairs}
+
+	amx := pairs
+	amx.step = 8
+	amx.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsx1AMX, 2: maxsimDotsx2AMX}
+	return map[string]*maxsimUnit{"avx2": &avx2, "avx512": &avx512, "avx512bf16": &pairs, "amx": &amx}
 }()
 
 // packAVX2 leaves what is beyond a multiple of 8 components to the portable body, as

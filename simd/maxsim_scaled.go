@@ -11,6 +11,7 @@ var _ = maxsimScaledBind("generic", "generic", "portable loops, rows widened")
 var _ = maxsimScaledBind("avx2", maxsimClass, "rows widened to f32", "avx2")
 var _ = maxsimScaledBind("avx512", maxsimClass, "rows widened to f32", "avx512")
 var _ = maxsimScaledBind("avx512bf16", "avx512bf16", "rows widened to bf16, VDPBF16PS on pairs", "avx512", "avx512_bf16")
+var _ = maxsimScaledBind("amx", "amx", "rows widened to bf16, TDPBF16PS on tiles of 16 by 16; d a multiple of 8", "avx512", "amx_bf16")
 var _ = maxsimScaledBind("neon", maxsimClass, "rows widened to f32", "neon")
 var _ = maxsimScaledBind("neonbf16", "neonbf16", "rows widened to bf16, BFDOT on pairs", "neon", "bf16")
 
@@ -18,6 +19,9 @@ var _ = maxsimScaledBind("neonbf16", "neonbf16", "rows widened to bf16, BFDOT on
 func maxsimScaledBind(variant, class, note string, requires ...string) bool {
 	u := maxsimUnitOf(variant)
 	b := backend.Binding{Kernel: "maxsim_scaled_f8e4m3", Variant: variant, Requires: requires, Class: class, Note: note, Tile: maxsimTile(u)}
+	if u.pairs {
+		b.Accept = func(c *backend.Call) error { return u.accept("maxsim_scaled_f8e4m3", variant, shapeOf(c).d) }
+	}
 	open := func(a *kernels.MaxSimScaledArgs, c *backend.Call) maxsim {
 		return maxsim{
 			unit: u, kind: rowE4M3, maxsimShape: shapeOf(c),

@@ -15,6 +15,7 @@ type maxsimUnit struct {
 	width   int  // lanes of a vector; a panel has width*vectors lanes, the last of a group maybe fewer
 	vectors int  // vectors of a full panel, at most 4
 	pairs   bool // panels and document rows are pairs of bf16
+	step    int  // d has to be a multiple of it; 0: any
 	// f32 and bf16 set out[t*lanes+j] to the product of document row t and panel lane j, for
 	// n rows of d components, stride bytes apart; by vectors of the panel, from 1. A nil
 	// bf16[1] means that rows are widened first. With pairs only bf16 is set.

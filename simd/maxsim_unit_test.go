@@ -17,7 +17,8 @@ func units() map[string]*maxsimUnit {
 	found := map[string]*maxsimUnit{}
 	has := features(Detected())
 	for name, u := range maxsimUnits {
-		if slices.Contains(has, name) || u.pairs && (slices.Contains(has, "avx512_bf16") || slices.Contains(has, "bf16")) {
+		need := map[string]string{"avx512bf16": "avx512_bf16", "neonbf16": "bf16", "amx": "amx_bf16"}[name]
+		if slices.Contains(has, name) || slices.Contains(has, need) {
 			found[name] = u
 		}
 	}

@@ -28,6 +28,7 @@ var _ = register("ceilings", func(c *build.Context) {
 	})
 	rate(c, "DotI8AVX512VNNI", zmms[:], func(acc reg.VecPhysical, _ int) { c.VPDPBUSD(zmms[0], zmms[1], acc) })
 	rate(c, "DotBF16AVX512BF16", zmms[:], func(_ reg.VecPhysical, i int) { vdpbf16ps.zmm(c, i, 1, 0) })
+	rateTiles(c)
 })
 
 // rateAccumulators is the independent chains of a rate loop: more than latency times
@@ -54,6 +55,37 @@ func rate(c *build.Context, name string, r []reg.VecPhysical, instruction func(a
 	}
 	c.DECQ(n)
 	c.JNZ(LabelRef("pass"))
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// rateTiles emits rate for TDPBF16PS on full tiles: six of products, whose latency is 52 cycles
+// at one in 16, and two of factors.
+func rateTiles(c *build.Context) {
+	c.Function("ceilingDotBF16AMX")
+	c.Attributes(attr.NOSPLIT)
+	c.Doc(fmt.Sprintf("ceilingDotBF16AMX runs n passes of %d products of tiles of 16 by 32 and 32 by 16.", rateAccumulators))
+	c.SignatureExpr("func(n int)")
+	n := c.Load(c.Param("n"), reg.RAX)
+	shapes := c.AllocLocal(64)
+	c.VPXORD(reg.Z0, reg.Z0, reg.Z0)
+	c.VMOVDQU32(reg.Z0, shapes)
+	c.MOVB(U8(1), shapes) // palette
+	for tile := 0; tile < 8; tile++ {
+		c.MOVW(U16(64), shapes.Offset(16+2*tile))
+		c.MOVB(U8(16), shapes.Offset(48+tile))
+	}
+	tileConfigure(c, shapes)
+	for tile := 0; tile < 8; tile++ {
+		tileZero(c, tile)
+	}
+	c.Label("pass")
+	for i := range rateAccumulators {
+		tileMultiply(c, i%6, 6, 7)
+	}
+	c.DECQ(n)
+	c.JNZ(LabelRef("pass"))
+	tileRelease(c)
 	c.VZEROUPPER()
 	c.RET()
 }

@@ -26,11 +26,46 @@ func (e evex) bytes(d, s1, s2 byte) [6]byte {
 	return [6]byte{0x62, p0, p1, p2, e.opcode, 0xC0 | d&7<<3 | s2&7}
 }
 
-// zmm emits e on 512-bit registers given by number, as bytes.
-func (e evex) zmm(c *build.Context, d, s1, s2 int) {
-	for _, b := range e.bytes(byte(d), byte(s1), byte(s2)) {
+// Tile instructions by Intel's manual, volume 2, are VEX.0F38: what one moves or multiplies with
+// is in its prefix.
+const (
+	tileload  = 3 // F2
+	tilestore = 2 // F3
+)
+
+// tileConfigure emits LDTILECFG of 64 bytes; SI is lost.
+func tileConfigure(c *build.Context, shapes operand.Mem) {
+	c.LEAQ(shapes, reg.RSI)
+	emitBytes(c, 0xc4, 0xe2, 0x78, 0x49, 0x06)
+}
+
+// tileRelease emits TILERELEASE, tileZero TILEZERO.
+func tileRelease(c *build.Context)        { emitBytes(c, 0xc4, 0xe2, 0x78, 0x49, 0xc0) }
+func tileZero(c *build.Context, tile int) { emitBytes(c, 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3) }
+
+// tileMultiply emits TDPBF16PS: acc += rows*panel.
+func tileMultiply(c *build.Context, acc, rows, panel int) {
+	emitBytes(c, 0xc4, 0xe2, ^byte(panel)&15<<3|2, 0x5c, 0xc0|byte(acc)<<3|byte(rows))
+}
+
+// tileMove emits a load or a store of a tile whose rows are pitch bytes apart.
+func tileMove(c *build.Context, prefix byte, tile int, base, pitch reg.GPPhysical, disp int) {
+	b, x := byte(base.PhysicalIndex()), byte(pitch.PhysicalIndex())
+	ext := 0x82 | (^x>>3&1)<<6 | (^b>>3&1)<<5 // R, X and B inverted, then the opcode map
+	emitBytes(c, 0xc4, ext, 0x78|prefix, 0x4b, 0x84|byte(tile)<<3, x&7<<3|b&7,
+		byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
+}
+
+func emitBytes(c *build.Context, bs ...byte) {
+	for _, b := range bs {
 		c.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(b)}})
 	}
+}
+
+// zmm emits e on 512-bit registers given by number, as bytes.
+func (e evex) zmm(c *build.Context, d, s1, s2 int) {
+	bs := e.bytes(byte(d), byte(s1), byte(s2))
+	emitBytes(c, bs[:]...)
 }
 
 // zmms are the 512-bit registers by number.
