@@ -2,6 +2,7 @@ package plaid_test
 
 import (
 	"context"
+	"encoding/binary"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/build"
+	"github.com/likbench/likbench/plaid/codec"
 	"github.com/likbench/likbench/plaid/format"
 	"github.com/likbench/likbench/simd"
 )
@@ -121,6 +123,7 @@ func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOpti
 		_, stats, err = s.SearchBatch(context.Background(), q, 10, o)
 		require.NoError(b, err)
 	}
+	b.Logf("%s, screen %s: %s", stats[0].Method, stats[0].Screen, stats[0].Reason)
 	b.ReportAllocs()
 	start := time.Now()
 	for b.Loop() {
@@ -158,6 +161,48 @@ func BenchmarkSearchBuilt(b *testing.B) {
 	searchEach(b, dev, m, q)
 }
 
+// BenchmarkSearchDrawn searches an index that is drawn, not built, with 131,072 centroids:
+//
+//	plaid.test -test.run '^$' -test.bench SearchDrawn -backend cuda -documents 1000000
+func BenchmarkSearchDrawn(b *testing.B) {
+	const dim, bits, row, k, topics = 128, 2, 32, 131_072, 48
+	m := &format.Memory{Components: dim, Width: bits, DocumentOffsets: make([]int64, *documentsFlag+1), Cells: make([]float32, k*dim)}
+	m.Table.Weights = []float32{-.12, -.04, .04, .12}
+	everyOf(k, func(c int) {
+		copy(m.Cells[c*dim:], unitVector(rand.New(rand.NewPCG(7, uint64(c))), dim, nil))
+	})
+	for i := range *documentsFlag {
+		m.DocumentOffsets[i+1] = m.DocumentOffsets[i] + 64 + rand.New(rand.NewPCG(2, uint64(i))).Int64N(117)
+	}
+	n := m.DocumentOffsets[*documentsFlag]
+	m.TokenCodes, m.Residuals = make([]int32, n), make([]byte, n*row)
+	everyOf(*documentsFlag, func(i int) {
+		r := rand.New(rand.NewPCG(8, uint64(i)))
+		var own [topics]int32
+		for j := range own {
+			own[j] = int32(r.IntN(k))
+		}
+		for t := m.DocumentOffsets[i]; t < m.DocumentOffsets[i+1]; t++ {
+			m.TokenCodes[t] = own[r.IntN(topics)]
+			for j := 0; j < row; j += 8 {
+				binary.LittleEndian.PutUint64(m.Residuals[t*row+int64(j):], r.Uint64())
+			}
+		}
+	})
+	dec, err := codec.NewDecoder(m.Cells, dim, bits, m.Table.Weights)
+	require.NoError(b, err)
+	few := &build.Arrays{Components: dim, Offsets: []int64{0}} // documents to ask for, as they are in the index
+	for i := 0; len(few.Offsets) <= 64; i += max(*documentsFlag/65, 1) {
+		for t := m.DocumentOffsets[i]; t < m.DocumentOffsets[i+1]; t++ {
+			v := make([]float32, dim)
+			require.NoError(b, dec.Token(v, int64(m.TokenCodes[t]), m.Residuals[t*row:(t+1)*row]))
+			few.Vectors = append(few.Vectors, v...)
+		}
+		few.Offsets = append(few.Offsets, int64(len(few.Vectors)/dim))
+	}
+	searchEach(b, open(b, chosen(b)), m, asked(few, 64))
+}
+
 // searchEach runs the ways that are compared, for one query and for all.
 func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tokens) {
 	ix, err := plaid.Load(dev, src, plaid.LoadOptions{})
@@ -172,6 +217,7 @@ func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tok
 		{"auto-64", q, plaid.SearchOptions{}},
 		{"auto-1", one, plaid.SearchOptions{}},
 		{"scan-1", one, plaid.SearchOptions{Method: plaid.MethodScan}},
+		{"exact-1", one, plaid.SearchOptions{Preset: plaid.Exact}},
 		{"scan-64", q, plaid.SearchOptions{Method: plaid.MethodScan}},
 	} {
 		b.Run(w.name, func(b *testing.B) { searchAll(b, ix, w.q, w.o) })
