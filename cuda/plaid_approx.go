@@ -13,14 +13,15 @@ const plaidClass = "exact"
 const (
 	approxThreads = 256
 	approxLive    = 64 << 10 // bytes of live bits that a block stages
+	approxFew     = 8        // documents that a multiprocessor scores at once by four warps each
 )
 
 var _ = Bind(kernels.PlaidApprox, backend.Binding{
 	Kernel: "plaid_approx", Variant: "warp", Requires: []string{"sm_80"}, Class: plaidClass,
-	Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document; rows of scores for many of its codes at once, four to a load for short queries; live bits in shared memory",
+	Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document, or four where places are few; rows of scores for many of its codes at once, four to a load for short queries; live bits in shared memory",
 }, Launcher[kernels.PlaidApproxArgs]{
-	Source: "plaid_approx",
-	Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 2), approxStage("q128", 2)},
+	Source: "plaid_approx", Spills: "8 bytes around the loop over documents: a fourth block of a multiprocessor is worth more",
+	Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 4, 1), approxStage("q32s", 4, 4), approxStage("q128", 2, 1)},
 })
 
 // approxAccept holds what 32-bit counts of tokens and strides ask for.
@@ -40,18 +41,30 @@ func approxAccept(c *backend.Call) error {
 	return nil
 }
 
-// approxStage is the form for queries of up to 32 tokens, or for longer ones; a launch runs one of them.
-func approxStage(form string, blocks int64) Stage[kernels.PlaidApproxArgs] {
-	return Stage[kernels.PlaidApproxArgs]{Name: form, Shared: approxLive, Geometry: func(a *kernels.PlaidApproxArgs, c *backend.Call, g *Geometry) {
+// approxForm is the stage that a launch runs: for longer queries than 32 tokens, for so few places that as many are scored at
+// once by four warps each, or for all others.
+func approxForm(a *kernels.PlaidApproxArgs, c *backend.Call, g *Geometry) string {
+	switch nq, places := c.Axes[2], c.Axes[5]; {
+	case a.QueryOff.Max > 32:
+		return "q128"
+	case places <= approxFew*int64(g.Units)/max(nq, 1):
+		return "q32s"
+	}
+	return "q32"
+}
+
+// approxStage is a form, so many blocks of which run at once on a multiprocessor, and so many warps score a document.
+func approxStage(form string, blocks, warps int64) Stage[kernels.PlaidApproxArgs] {
+	return Stage[kernels.PlaidApproxArgs]{Name: form, Shared: approxLive, Early: true, Geometry: func(a *kernels.PlaidApproxArgs, c *backend.Call, g *Geometry) {
 		nq, places := c.Axes[2], c.Axes[5]
 		fill := blocks * int64(g.Units) // as many as run at once
 		if nq > 1 {
-			fill = CeilDiv(3*fill, nq) // the device deals out uneven ones
+			fill = CeilDiv(4*fill, nq) // the device deals out uneven ones
 		}
-		g.Plane(min(max(fill, 1), CeilDiv(places, approxThreads/32)), nq, approxThreads)
+		g.Plane(min(max(fill, 1), CeilDiv(places, approxThreads/32/warps)), nq, approxThreads)
 		if n := 4 * CeilDiv(c.Axes[0], 32); !a.Live.Absent() && n <= approxLive {
 			g.Shared = uint32(n)
 		}
-		g.Skip = g.Skip || (form == "q32") != (a.QueryOff.Max <= 32)
+		g.Skip = g.Skip || form != approxForm(a, c, g)
 	}}
 }

@@ -4,14 +4,16 @@
 // Axes k, tq, nq, td, nd, c, kw, p. CentroidScore f32 [k,tq], rows centroid_score_stride elements apart; QueryOff i64 [nq+1], DocOff
 // i64 [nd+1]; Code i32 [td]; Candidate i32 [nq,c]; Count i64 [nq] or absent; Live i32 [nq,kw] or absent; Floor f32 [tq,p], of
 // which the last of a row counts, or absent; Shift i32 [nq]; Score f32 [nq,c].
-// Geometry: 256 threads, grid (any, min(nq, any)). A warp takes up to eight places at a time, one document after the other:
-// codes are read 128 at a time, two pieces ahead of those that are looked up. Queries of up to 32 tokens (stage q32): what
-// counts of the codes is listed in shared memory, 12,288 bytes, across documents, and rows of scores are read for many codes
-// at once, four rows to a load where they are aligned; maxima wait in shared memory, 9,216 bytes, and are added four lanes to
-// a document. Longer ones (q128): lanes are query tokens, 128 at a time, and read a row together. Live bits up to the dynamic
-// shared memory are staged there, more are read from global memory. Maxima are exact and sums integers. Requires sm_80.
+// Geometry: 256 threads, grid (any, min(nq, any)). Codes are read 128 at a time, one or two pieces ahead of those that are
+// looked up. Queries of up to 32 tokens: a warp (stage q32) or, where places are few, four of them (stage q32s) take one
+// document after the other and list what counts of a piece in shared memory, 4,096 bytes; rows of scores are read four to a
+// load where they are aligned; in the end a lane has the maximum of a token, and sums are those of integers of 32 bits. q32s
+// joins its warps' maxima through 1,024 bytes. Longer queries (q128): lanes are query tokens, 128 at a time, and read a row
+// together. Live bits up to the dynamic shared memory are staged there, more are read from global memory. Maxima are exact and
+// sums integers. Requires sm_80.
 //
 // dynamic: plaid_approx_warp_q32 65536
+// dynamic: plaid_approx_warp_q32s 65536
 // dynamic: plaid_approx_warp_q128 65536
 #include "plaid/plaid_approx_rows.cuh"
 
@@ -21,6 +23,7 @@ using namespace plaid;
 
 // Warp scores the places of one query for up to 32*N of its tokens at a time.
 template <int N, Live L> struct Warp {
+  static constexpr int kBatch = 8; // most places of a warp at a time
   static constexpr int kRows = 2; // rows of scores in flight
   const plaid_approx_args& a;
   const Query& q;
@@ -66,7 +69,7 @@ template <int N, Live L> struct Warp {
     return known && (w >> (c % 32) & 1);
   }
 
-  __device__ __forceinline__ void consume(const Piece& x) {
+  __device__ __forceinline__ void consume(const Piece<kPieces>& x) {
 #pragma unroll
     for (int p = 0; p < kPieces; p++) {
       if (p * kLanes >= x.left) break;
@@ -110,9 +113,9 @@ template <int N, Live L> struct Warp {
 
   // pass goes through the documents of a batch, two pieces ahead of what is looked up.
   __device__ __forceinline__ void pass(long long lo, int n, unsigned full, FixedSum& sum) {
-    Walk walk = {(const int*)a.code + lane, lo, n, full};
+    Walk<kPieces> walk = {(const int*)a.code, lo, n, lane, full};
     walk.open();
-    Piece now, next, later;
+    Piece<kPieces> now, next, later;
     walk.fetch(now), walk.fetch(next);
     reset();
     while (now.left > 0) {
@@ -133,6 +136,7 @@ template <int N, Live L> struct Warp {
     const int batch = (int)min(max(places / warps, 1ll), (long long)kBatch);
     const int all = (int)q.tokens.size();
     float* score = (float*)a.score + q.i * a.c;
+    if (L == Live::kShared) awaitLive();
     fillPlaces(a, q.i, places);
 #pragma unroll 1
     for (long long e0 = warp * batch; e0 < places; e0 += warps * batch) {
@@ -158,44 +162,52 @@ template <int N, Live L> struct Warp {
   }
 };
 
-// scoreWith scores the places of a query by live bits that lie in one way.
-template <Live L> __device__ __forceinline__ void scoreWith(const plaid_approx_args& a, const Query& q, const Faults& faults, Lists* lists) {
-  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-  if (!lists)
+// scoreWith scores the places of a query by live bits that lie in one way: a query of any length (W is 0), or one of up to 32
+// tokens, W warps to a document.
+template <int W, Live L> __device__ __forceinline__ void scoreWith(const plaid_approx_args& a, const Query& q, const Faults& faults, Lists<W>* lists) {
+  const int lane = threadIdx.x % kLanes;
+  if constexpr (W == 0) {
     Warp<4, L>{a, q, faults, lane}.run();
-  else if (isWide(a, q))
-    Rows<L, true>{a, q, faults, lists[warp], lane}.run();
-  else
-    Rows<L, false>{a, q, faults, lists[warp], lane}.run();
+  } else {
+    if (isWide(a, q))
+      Rows<W, L, true>{a, q, faults, *lists, lane}.run();
+    else
+      Rows<W, L, false>{a, q, faults, *lists, lane}.run();
+  }
 }
 
-// approx scores all places; lists of the block's warps, or null, say that queries are short.
-__device__ __forceinline__ void approx(const plaid_approx_args& a, Lists* lists) {
-  unsigned* staged = (unsigned*)liveBits();
+// approx scores all places; lists are the block's, or null.
+template <int W> __device__ __forceinline__ void approx(const plaid_approx_args& a, Lists<W>* lists) {
+  awaitEarlier();
+  letNext();
   const Faults faults = {a.status, a.tag, 4, 2, 8};
   const bool stage = a.live && a.kw * 4 <= dynamicShared();
-  for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
+  for (unsigned i = blockIdx.y; i < a.nq; i += gridDim.y) {
     const Query q = {i, segment((const long long*)a.query_off, i, a.tq), (const unsigned*)a.live + i * a.kw, ((const int*)a.shift)[i]};
     if (stage) {
-      __syncthreads(); // the bits of the query before have been read
-#pragma unroll 4
-      for (long long w = threadIdx.x; w < a.kw; w += kThreads) staged[w] = q.live[w];
-      __syncthreads();
+      const unsigned to = sharedAddress(liveBits());
+      for (int w = threadIdx.x; w < a.kw; w += kThreads) copyAsync4(to + w * 4, q.live + w, true);
+      copyCommit();
     }
     if (stage)
-      scoreWith<Live::kShared>(a, q, faults, lists);
+      scoreWith<W, Live::kShared>(a, q, faults, lists);
     else if (a.live)
-      scoreWith<Live::kGlobal>(a, q, faults, lists);
+      scoreWith<W, Live::kGlobal>(a, q, faults, lists);
     else
-      scoreWith<Live::kAll>(a, q, faults, lists);
+      scoreWith<W, Live::kAll>(a, q, faults, lists);
+    __syncthreads(); // the bits have been read
   }
   checkAxes(a, 1, 3); // last: whoever has nothing else to do does it meanwhile
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, 2) plaid_approx_warp_q32(const __grid_constant__ plaid_approx_args a) {
-  __shared__ Lists lists[kWarps];
-  approx(a, lists);
+extern "C" __global__ void __launch_bounds__(kThreads, 4) plaid_approx_warp_q32(const __grid_constant__ plaid_approx_args a) {
+  __shared__ Lists<1> lists;
+  approx<1>(a, &lists);
 }
-extern "C" __global__ void __launch_bounds__(kThreads, 2) plaid_approx_warp_q128(const __grid_constant__ plaid_approx_args a) { approx(a, nullptr); }
+extern "C" __global__ void __launch_bounds__(kThreads, 4) plaid_approx_warp_q32s(const __grid_constant__ plaid_approx_args a) {
+  __shared__ Lists<4> lists;
+  approx<4>(a, &lists);
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 2) plaid_approx_warp_q128(const __grid_constant__ plaid_approx_args a) { approx<0>(a, nullptr); }

@@ -2,6 +2,7 @@
 #pragma once
 #include "args/plaid_approx_args.h"
 #include "common/async.cuh"
+#include "common/early.cuh"
 #include "common/order.cuh"
 #include "plaid/plaid_fixed.cuh"
 #include "plaid/plaid_listing.cuh"
@@ -9,13 +10,18 @@
 namespace plaid {
 
 constexpr int kThreads = 256, kWarps = kThreads / kLanes;
-constexpr int kPieces = 4; // codes of a lane at a time
-constexpr int kBatch = 8;  // most places of a warp at a time
+constexpr int kPieces = 4; // codes of 32 tokens each that are read at a time
 
 // liveBits is the dynamic shared memory.
 __device__ __forceinline__ unsigned char* liveBits() {
   extern __shared__ __align__(16) unsigned char dynamic[];
   return dynamic;
+}
+
+// awaitLive waits for bits that are on their way to shared memory. All threads of the block call it once for a query.
+__device__ __forceinline__ void awaitLive() {
+  copyWait<0>();
+  __syncthreads();
 }
 
 struct Query {
@@ -25,32 +31,33 @@ struct Query {
   int shift;
 };
 
-// Piece is what a lane holds of up to 128 consecutive tokens of a document.
-struct Piece {
-  int code[kPieces];
-  int left;  // tokens from here to the document's end; 0 ends the batch
+// Piece is what a lane holds of up to 128 consecutive tokens of a document: those of its warp, N to a lane.
+template <int N> struct Piece {
+  int code[N];
+  int left;  // tokens from the first of the 128 to the document's end; 0 ends the batch
   int place; // of the batch
 };
 
-// Walk goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any.
-struct Walk {
-  const int* code; // the lane's of a document that starts at 0
+// Walk goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any. The
+// lane's first code of the 128 tokens stands skip after the first of them.
+template <int N> struct Walk {
+  const int* code; // of all documents
   long long lo;
-  int n;
+  int n, skip;
   unsigned full;
   int place, left;
   const int* at;
 
   __device__ __forceinline__ void open() {
     place = (__ffs(full) - 1) & 31;
-    left = __shfl_sync(kAllLanes, n, place), at = code + __shfl_sync(kAllLanes, lo, place);
+    left = __shfl_sync(kAllLanes, n, place), at = code + __shfl_sync(kAllLanes, lo, place) + skip;
     if (!full) left = 0;
   }
 
-  __device__ __forceinline__ void fetch(Piece& x) {
+  __device__ __forceinline__ void fetch(Piece<N>& x) {
     x.left = left, x.place = place;
 #pragma unroll
-    for (int p = 0; p < kPieces; p++) x.code[p] = (int)threadIdx.x % kLanes + p * kLanes < left ? at[p * kLanes] : -1;
+    for (int p = 0; p < N; p++) x.code[p] = skip + p * kLanes < left ? at[p * kLanes] : -1;
     left -= kPieces * kLanes, at += kPieces * kLanes;
     if (left <= 0) full &= full - 1, open();
   }
