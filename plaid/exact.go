@@ -347,5 +347,8 @@ func scoreOf(f canon.Fixed, sc canon.Scale) float32 {
 	case canon.NaN, canon.NegInf, canon.PosInf:
 		return float32(sc.Float(f))
 	}
+	if shift := sc.Shift(); shift > -900 && shift < 900 { // the product is exact, up to its rounding to float32
+		return float32(float64(float32(int64(f))) * math.Float64frombits(uint64(1023-shift)<<52))
+	}
 	return float32(math.Ldexp(float64(float32(int64(f))), -sc.Shift()))
 }

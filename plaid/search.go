@@ -55,6 +55,9 @@ type Searcher struct {
 	marks  []mark
 	closed bool
 
+	twin  *Searcher // takes half of a large batch
+	split bool      // where that gains time
+
 	measuring bool // screens are compared: nothing may fall back
 }
 
@@ -67,7 +70,7 @@ func (ix *Index) NewSearcher() (*Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Searcher{ix: ix, stream: stream}, nil
+	return &Searcher{ix: ix, stream: stream, split: !ix.hosted()}, nil
 }
 
 // Search returns the first k documents for a query of len(query)/Dim tokens, by canonical
@@ -120,13 +123,7 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 		}
 		c.todo = append(c.todo, i)
 	}
-	if err := s.all(ctx, &c); err != nil {
-		// A failed launch may have left work and a status behind, and events.
-		err = errors.Join(err, s.stream.Sync())
-		for _, m := range s.marks {
-			err = errors.Join(err, m.event.Close())
-		}
-		s.marks = s.marks[:0]
+	if err := s.both(ctx, &c); err != nil {
 		return nil, nil, err
 	}
 	for i := range stats {
@@ -322,7 +319,11 @@ func (s *Searcher) Close() error {
 		return errClosed("searcher")
 	}
 	s.closed = true
-	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free()}
+	var twin error
+	if s.twin != nil {
+		twin = s.twin.Close()
+	}
+	errs := []error{twin, s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free()}
 	for _, b := range []backend.Buffer{s.work, s.listing} {
 		if b != nil {
 			errs = append(errs, b.Free())

@@ -62,7 +62,10 @@ func TestBatchEqualsAlone(t *testing.T) {
 					require.NoError(t, err)
 				}
 				s := searcher(t, ix)
-				for _, n := range []int{1, 7, 64} {
+				for _, n := range []int{1, 7, 64, 130} {
+					if n == 130 {
+						s.Split()
+					}
 					hits, stats, err := s.SearchBatch(context.Background(), batch(queries, n), 10, o)
 					require.NoError(t, err)
 					for i, h := range hits {
