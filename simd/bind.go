@@ -153,9 +153,12 @@ func Pointer(v *backend.View) unsafe.Pointer {
 // Slice is an operand's memory as elements of type T, gaps between strided rows included;
 // nil if it is absent or empty. Element (i, j) of a matrix is at i*v.RowStride()+j.
 func Slice[T any](v *backend.View) []T {
-	n := v.Bytes() / int64(unsafe.Sizeof(*new(T)))
 	p := Pointer(v)
-	if p == nil || n == 0 {
+	if p == nil {
+		return nil
+	}
+	n := v.Bytes() / int64(unsafe.Sizeof(*new(T)))
+	if n == 0 {
 		return nil
 	}
 	return unsafe.Slice((*T)(p), n)

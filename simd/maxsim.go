@@ -60,8 +60,14 @@ func maxsimBind(instance, variant, class, note string, requires ...string) bool 
 		Start: func(t *Task, a *kernels.MaxSimArgs) {
 			m := open(a, t.Call)
 			m.start(t)
+			if t.Hi == 1 { // while all is at hand
+				m.tile(0)
+			}
 		},
 		Run: func(t *Task, a *kernels.MaxSimArgs) {
+			if s := shapeOf(t.Call); s.tiles() == 1 {
+				return // done
+			}
 			m := open(a, t.Call)
 			m.run(t)
 		},

@@ -216,16 +216,21 @@ func (m *maxsim) convert(src unsafe.Pointer, i int64) {
 	}
 }
 
-// run does tiles [t.Lo, t.Hi).
+// run does tiles [t.Lo, t.Hi); the only one of a launch was done by start.
 func (m *maxsim) run(t *Task) {
 	m.attach(t)
-	block, groups := m.block(), max(1, m.groups())
 	for i := t.Lo; i < t.Hi; i++ {
-		g := m.group(i % groups)
-		lo := i / groups * block
-		for j := lo; j < min(lo+block, m.nd); j++ {
-			m.document(&g, j)
-		}
+		m.tile(i)
+	}
+}
+
+// tile does tile i.
+func (m *maxsim) tile(i int64) {
+	block, groups := m.block(), max(1, m.groups())
+	g := m.group(i % groups)
+	lo := i / groups * block
+	for j := lo; j < min(lo+block, m.nd); j++ {
+		m.document(&g, j)
 	}
 }
 
