@@ -114,15 +114,17 @@ template <int T> __device__ void merge(const topk_args& a) {
   __shared__ Shared sh;
   awaitEarlier();
   letNext();
-  const long long length = segmentLength(a), segments = length ? (a.n + length - 1) / length : 0;
   for (long long row = blockIdx.x; row < a.b; row += gridDim.x) {
     const Row out{a, row, scoreRow(a, row)};
     const Scores<T> scores(out.s, 0, a.n);
     const unsigned live = (unsigned)liveScores(a, row), want = min(live, (unsigned)a.k);
-    if (T == kThreads && segments > 1 && live > kDirect)
-      first<T>(Pairs<T>{(const Pair*)a.scratch + row * segments * a.k}, (unsigned)((live + length - 1) / length * a.k), want, sh, out);
-    else if (want > 0)
+    if (T == kThreads && a.n > kWhole && live > kDirect) {
+      const long long length = segmentLength(a), segments = (a.n + length - 1) / length;
+      const Pairs<T> pairs{(const Pair*)a.scratch + row * segments * a.k};
+      first<T>(pairs, (unsigned)((live + length - 1) / length * a.k), want, sh, out);
+    } else if (want > 0) {
       first<T>(scores, live, want, sh, out);
+    }
     for (unsigned i = want + threadIdx.x; i < a.k; i += T) write(a, row, i, -1, out.s);
     __syncthreads(); // sh is free
   }

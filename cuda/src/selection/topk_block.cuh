@@ -11,7 +11,10 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kCapacity = 4096; // the largest k
 constexpr int kBins = 2048;     // of a histogram
 
-// Scores yields the pairs of a range of a row. The thread's first ones are on their way before it is known how many count.
+// Sources yield pairs. each gives f those that a thread has, U at a time where there are many; what runs once is as long as it
+// takes to fetch, so short code is fast code.
+
+// Scores are the pairs of a range of a row. The thread's first ones are on their way before it is known how many count.
 template <int T> struct Scores {
   static constexpr bool kGaps = false;
   static constexpr int kHeld = 4;
@@ -27,22 +30,24 @@ template <int T> struct Scores {
     }
   }
   __device__ __forceinline__ Pair operator()(unsigned i) const { return rankPair(s[i], first + i); }
-  template <class F> __device__ __forceinline__ void each(unsigned n, F f) const {
+  template <int U, class F> __device__ __forceinline__ void each(unsigned n, F f) const {
 #pragma unroll
     for (int j = 0; j < kHeld; j++) {
       const unsigned i = threadIdx.x + j * T;
       if (i < n) f((Pair)held[j] << 32 | ~(first + i));
     }
+#pragma unroll U
     for (unsigned i = threadIdx.x + kHeld * T; i < n; i += T) f((*this)(i));
   }
 };
 
-// Pairs yields what the segments left, with gaps.
+// Pairs are what the segments left, with gaps.
 template <int T> struct Pairs {
   static constexpr bool kGaps = true;
   const Pair* p;
   __device__ __forceinline__ Pair operator()(unsigned i) const { return p[i]; }
-  template <class F> __device__ __forceinline__ void each(unsigned n, F f) const {
+  template <int U, class F> __device__ __forceinline__ void each(unsigned n, F f) const {
+#pragma unroll U
     for (unsigned i = threadIdx.x; i < n; i += T)
       if (p[i]) f(p[i]);
   }

@@ -45,7 +45,7 @@ __device__ __forceinline__ Division bounds(const Source& src, unsigned n, unsign
   constexpr int kWarps = T / kLanes;
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   unsigned low = ~0u, high = 0;
-  src.each(n, [&](Pair p) {
+  src.template each<4>(n, [&](Pair p) {
     const unsigned key = (unsigned)(p >> 32);
     low = min(low, key), high = max(high, key);
   });
@@ -67,16 +67,16 @@ template <int T> __device__ __forceinline__ void locate(unsigned want, Spread& s
   const unsigned to = through(sum);
   if (lane == kLanes - 1) sh.sum[warp] = to;
   __syncthreads();
-  unsigned start = to - sum + __reduce_add_sync(kAllLanes, lane < warp ? sh.sum[lane] : 0);
+  unsigned start = to - sum + __reduce_add_sync(kAllLanes, lane < warp ? sh.sum[lane] : 0), crowd = 0;
 #pragma unroll
   for (int e = 0; e < kOwn; e++) {
+    const unsigned end = start + count[e];
     sh.bins[first + e] = start;
-    if (start < want) {
-      if (count[e] > kFew) atomicMax(&sh.crowd, count[e]);
-      if (start + count[e] >= want) sh.last = first + e, sh.end = start + count[e];
-    }
-    start += count[e];
+    if (start < want) crowd = max(crowd, count[e]);
+    if (start < want && end >= want) sh.last = first + e, sh.end = end; // one thread
+    start = end;
   }
+  if (crowd > kFew) atomicMax(&sh.crowd, crowd);
   __syncthreads();
 }
 
@@ -87,7 +87,7 @@ __device__ bool spread(const Source& src, unsigned n, unsigned want, Spread& sh,
   clear<T>(sh);
   Division d = bounds<T>(src, n, want, sh);
   for (;;) {
-    src.each(n, [&](Pair p) {
+    src.template each<1>(n, [&](Pair p) {
       const unsigned key = (unsigned)(p >> 32);
       if (key >= d.low) atomicAdd(&sh.bins[d.bin(key)], 1u);
     });
@@ -104,7 +104,7 @@ __device__ bool spread(const Source& src, unsigned n, unsigned want, Spread& sh,
     __syncthreads();
   }
   const unsigned last = sh.last, end = sh.end;
-  src.each(n, [&](Pair p) {
+  src.template each<1>(n, [&](Pair p) {
     const unsigned key = (unsigned)(p >> 32), bin = d.bin(key);
     if (key >= d.low && bin <= last) sh.placed[atomicAdd(&sh.bins[bin], 1u)] = p;
   });
