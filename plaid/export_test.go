@@ -1,4 +1,5 @@
 package plaid
 
-// Split makes a searcher halve large batches, as it does on a device with memory of its own.
-func (s *Searcher) Split() { s.split = true }
+// Split says whether a searcher halves large batches, as it does on a device with memory of
+// its own.
+func (s *Searcher) Split(on bool) { s.split = on }

@@ -114,9 +114,13 @@ func asked(a *build.Arrays, n int) plaid.Tokens {
 }
 
 // searchAll times a batch of queries, again and again, and reports beside it the device time
-// of each stage, launched one after another and not as a graph.
-func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOptions) {
+// of each stage, launched one after another and not as a graph. A batch that is whole is not
+// halved.
+func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOptions, whole bool) {
 	s := searcher(b, ix)
+	if whole {
+		s.Split(false)
+	}
 	var stats []*plaid.Stats
 	for range 3 {
 		var err error
@@ -215,11 +219,12 @@ func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tok
 		o    plaid.SearchOptions
 	}{
 		{"auto-64", q, plaid.SearchOptions{}},
+		{"auto-64-whole", q, plaid.SearchOptions{}},
 		{"auto-1", one, plaid.SearchOptions{}},
 		{"scan-1", one, plaid.SearchOptions{Method: plaid.MethodScan}},
 		{"exact-1", one, plaid.SearchOptions{Preset: plaid.Exact}},
 		{"scan-64", q, plaid.SearchOptions{Method: plaid.MethodScan}},
 	} {
-		b.Run(w.name, func(b *testing.B) { searchAll(b, ix, w.q, w.o) })
+		b.Run(w.name, func(b *testing.B) { searchAll(b, ix, w.q, w.o, strings.HasSuffix(w.name, "whole")) })
 	}
 }

@@ -64,7 +64,7 @@ func TestBatchEqualsAlone(t *testing.T) {
 				s := searcher(t, ix)
 				for _, n := range []int{1, 7, 64, 130} {
 					if n == 130 {
-						s.Split()
+						s.Split(true)
 					}
 					hits, stats, err := s.SearchBatch(context.Background(), batch(queries, n), 10, o)
 					require.NoError(t, err)
