@@ -19,18 +19,19 @@ func TestWGMMAPlan(t *testing.T) {
 		split          bool
 		blocks         int64
 	}{
-		{"text-short", 1, 1000, 32, 300, 128, 64, false, 264},
-		{"one document", 1, 1, 32, 100, 128, 64, false, 264},
-		{"two queries", 2, 1000, 32, 300, 128, 64, false, 264},
+		{"text-short", 1, 1000, 32, 300, 128, 32, false, 132},
+		{"one document", 1, 1, 32, 100, 128, 32, false, 132},
+		{"two queries", 2, 1000, 32, 300, 128, 64, false, 132},
 		{"text-medium", 1, 1000, 128, 1024, 128, 128, false, 132},
 		{"train-batch", 32, 32, 32, 300, 128, 256, false, 132},
 		{"visual", 1, 1000, 1024, 1024, 128, 256, false, 132},
-		{"huge documents", 1, 32, 32, 16384, 128, 64, true, 264},
+		{"huge documents", 1, 32, 32, 16384, 128, 32, true, 132},
 		{"long documents", 8, 16, 32, 4096, 128, 256, true, 132},
-		{"long documents, 128 rows", 4, 16, 32, 4096, 128, 256, true, 132},
+		{"long documents, 128 rows", 4, 16, 32, 4096, 128, 128, true, 132},
 		{"long query", 1, 4, 1024, 8192, 128, 256, false, 132},
 		{"wide tokens", 8, 1000, 32, 300, 1024, 64, false, 132},
-		{"empty", 0, 0, 0, 0, 128, 64, false, 264},
+		{"wide tokens, few rows", 1, 1000, 32, 300, 1024, 32, false, 132},
+		{"empty", 0, 0, 0, 0, 128, 32, false, 132},
 	} {
 		r := ragged{queryOff: &kernel.Offsets{N: c.nq, Total: c.nq * c.lq, Max: c.lq}, docOff: &kernel.Offsets{N: c.nd, Total: c.nd * c.ld, Max: c.ld}}
 		call := &backend.Call{}

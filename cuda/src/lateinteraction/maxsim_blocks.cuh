@@ -57,7 +57,7 @@ template <class D, int Rows, int Columns, int Parts, int Warps, int Stages, bool
 
   // start finds the block's share of the work and checks the offsets, whose operand numbers it is given.
   __device__ __forceinline__ void start(int queryOff, int docOff) {
-    doc.prefetch();
+    doc.prefetch(doc.guess(blockIdx.x, gridDim.x)); // right where all queries are one group
     int longest = __reduce_max_sync(kAllLanes, longestQuery(query, threadIdx.x, kThreads));
     if (lane == 0) s.longest[warp] = longest;
     __syncthreads();

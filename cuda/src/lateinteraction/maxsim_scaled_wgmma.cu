@@ -7,28 +7,23 @@
 // doc_scale, boxes of 128. Requires sm_90a.
 //
 // targets: sm_90a
-// dynamic: maxsim_scaled_f8e4m3_wgmma_r64 214016
-// dynamic: maxsim_scaled_f8e4m3_wgmma_r128 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_t32 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_t64 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_t128 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_r256 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_s32 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s64 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_s128 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s256 214016
 #include "args/maxsim_scaled_args.h"
+#include "lateinteraction/maxsim_products.cuh"
 #include "lateinteraction/maxsim_wgmma.cuh"
 
-namespace maxsim {
-struct ProductF8E4M3 {
-  static constexpr int kBytes = 1;
-  static __device__ __forceinline__ void product(float (&acc)[64], unsigned long long a, unsigned long long b, int add) {
-    product128F8E4M3(acc, a, b, add);
-  }
-};
-}  // namespace maxsim
-
-#define ENTRY(name, groups, split)                                                                                       \
-  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<groups>, 1)                                              \
+#define ENTRY(name, form, consumer, split)                                                                                    \
+  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, 1)                                              \
       maxsim_scaled_f8e4m3_wgmma_##name(const __grid_constant__ maxsim_scaled_args a, const __grid_constant__ TensorMap query, \
                                         const __grid_constant__ TensorMap doc, const __grid_constant__ TensorMap scale) { \
-    maxsim::stream<maxsim::ProductF8E4M3, groups, true, split, 2, 5>(a, &query, &doc, &scale);                           \
+    maxsim::stream<maxsim::ProductF8E4M3, maxsim::form, maxsim::consumer, split, 2, 5>(a, &query, &doc, &scale);                           \
   }
 
 #define JOIN(name, rows)                                                                                                 \
@@ -37,10 +32,22 @@ struct ProductF8E4M3 {
     maxsim::join<rows>(a);                                                                                               \
   }
 
-ENTRY(r64, 1, false)
-ENTRY(r128, 2, false)
-ENTRY(r256, 4, false)
-ENTRY(s64, 1, true)
-ENTRY(s256, 4, true)
+namespace maxsim {
+using Tokens32 = TokenRows<32, true>;
+using Tokens64 = TokenRows<64, true>;
+using Tokens128 = TokenRows<128, true>;
+using Rows256 = QueryRows<4, true>;
+}  // namespace maxsim
+
+ENTRY(t32, Tokens32, TokenConsumer, false)
+ENTRY(t64, Tokens64, TokenConsumer, false)
+ENTRY(t128, Tokens128, TokenConsumer, false)
+ENTRY(r256, Rows256, RowConsumer, false)
+ENTRY(s32, Tokens32, TokenConsumer, true)
+ENTRY(s64, Tokens64, TokenConsumer, true)
+ENTRY(s128, Tokens128, TokenConsumer, true)
+ENTRY(s256, Rows256, RowConsumer, true)
+JOIN(j32, 32)
 JOIN(j64, 64)
+JOIN(j128, 128)
 JOIN(j256, 256)

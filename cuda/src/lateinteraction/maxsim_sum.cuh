@@ -4,7 +4,10 @@
 
 namespace maxsim {
 
+// Summer adds maxima. The loads of kBatch rows run together, since one lane adds a query.
 struct Summer {
+  static constexpr int kBatch = 8;
+
   Ragged query, doc;
   const unsigned char* queryMask;
   const unsigned char* docMask;
@@ -30,7 +33,15 @@ struct Summer {
       if (s0 >= s1 && lo < hi) continue;
       float* out = score + (long long)q * doc.n + j;
       float sum = lo < row0 && lo < hi ? *out : 0.0f;
-      for (int s = s0; s < s1; s++)
+      int s = s0;
+      for (; !queryMask && s + kBatch <= s1; s += kBatch) {
+        float m[kBatch];
+#pragma unroll
+        for (int i = 0; i < kBatch; i++) m[i] = maxima(s + i - row0);
+#pragma unroll
+        for (int i = 0; i < kBatch; i++) sum += m[i];
+      }
+      for (; s < s1; s++)
         if (!queryMask || queryMask[s]) sum += maxima(s - row0);
       // An empty document left -inf in every row; the test is rare, so that its loads are off the common path.
       if (emptyZero && sum == __uint_as_float(0xff800000u) && !hasToken(j)) sum = 0.0f;

@@ -24,22 +24,42 @@ struct Ragged {
 
   __device__ __forceinline__ int at(int i) const { return (int)min(max(off[i], 0ll), (long long)axis); }
 
-  // prefetch starts the loads of a search's first round.
-  __device__ __forceinline__ void prefetch() const {
-    int p = min((n + kLanes - 1) / kLanes * ((int)threadIdx.x % kLanes + 1) - 1, n);
-    if (n > 0) prefetchLine(off + p);
+  // guess is where a value that lies part/parts into the offsets' range stands if they are evenly spaced.
+  __device__ __forceinline__ int guess(long long part, long long parts) const { return (int)(n * part / max(parts, 1ll)); }
+
+  // prefetch starts loading what a search from a guess looks at first, and both ends.
+  __device__ __forceinline__ void prefetch(int guess) const {
+    const int lane = threadIdx.x % kLanes;
+    prefetchLine(off + (lane < 3 ? min(max(guess + 16 * (lane - 1), 0), n) : lane == 3 ? n : 0));
   }
 
   // firstAtLeast2 finds, for two values at once, the lowest i of [0, n] with at(i) >= value (n if none) and
-  // at(i) itself; end is at(n). All lanes call it; each round divides the range by 32. The two searches share
-  // a round's latency. Where offsets decrease the answers still have the order of the values, so that what is cut
-  // by them has one taker.
-  __device__ __forceinline__ void firstAtLeast2(int v0, int v1, int end, int* i0, int* t0, int* i1, int* t1) const {
+  // at(i) itself; end is at(n). All lanes call it. The first round looks at the 32 entries around a guess, which ends it where
+  // lengths are even; further ones divide what is left by 32. The two searches share a round's latency. What is
+  // found depends on value and guess alone, so that what is cut by it has one taker where offsets ascend.
+  __device__ __forceinline__ void firstAtLeast2(int v0, int guess0, int v1, int guess1, int end, int* i0, int* t0, int* i1, int* t1) const {
     const int lane = threadIdx.x % kLanes;
-    int lo[2] = {0, 0}, hi[2] = {n, n}, at_hi[2] = {end, end};
     const int value[2] = {v0, v1};
+    int lo[2], hi[2] = {n, n}, at_hi[2] = {end, end}, probe[2];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      lo[k] = max(0, min((k == 0 ? guess0 : guess1) - kLanes / 2, n - kLanes + 1));
+      probe[k] = at(min(lo[k] + lane, n));
+    }
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      const int entries = min(kLanes, n + 1 - lo[k]); // of the window that exist
+      int c = __popc(__ballot_sync(kAllLanes, lane < entries && probe[k] < value[k]));
+      int first = __shfl_sync(kAllLanes, probe[k], min(c, kLanes - 1));
+      if (c == entries) { // all lie below the answer
+        lo[k] = min(lo[k] + c, n);
+      } else {
+        hi[k] = lo[k] + c, at_hi[k] = first;
+        lo[k] = c > 0 ? hi[k] : 0;
+      }
+    }
     while (lo[0] < hi[0] || lo[1] < hi[1]) {
-      int probe[2], step[2];
+      int step[2];
 #pragma unroll
       for (int k = 0; k < 2; k++) {
         step[k] = (hi[k] - lo[k] + kLanes - 1) / kLanes;
@@ -144,7 +164,7 @@ template <bool Split> struct Pieces {
     p.j0 = 0, p.t0 = work.token0, p.j1 = work.doc.n, p.t1 = work.token1;
     if (a == 0 && b == width) return;
     int j0, t0, j1, t1;
-    work.doc.firstAtLeast2(work.token0 + a, work.token0 + b, work.token1, &j0, &t0, &j1, &t1);
+    work.doc.firstAtLeast2(work.token0 + a, work.doc.guess(a, width), work.token0 + b, work.doc.guess(b, width), work.token1, &j0, &t0, &j1, &t1);
     if (a > 0) {
       p.head = split && (j0 == work.doc.n || t0 > work.token0 + a);
       p.j0 = p.head ? max(j0 - 1, 0) : j0, p.t0 = split ? work.token0 + a : t0;
@@ -169,7 +189,8 @@ template <bool Split> struct Pieces {
       p.row0 = w.row0 + p.q0 * w.uniform, p.row1 = w.row0 + p.q1 * w.uniform;
       return;
     }
-    w.query.firstAtLeast2(w.row0 + g * w.span, w.row0 + (g + 1) * w.span, w.row1, &p.q0, &p.row0, &p.q1, &p.row1);
+    const int r0 = g * w.span, r1 = r0 + w.span, all = w.row1 - w.row0;
+    w.query.firstAtLeast2(w.row0 + r0, w.query.guess(r0, all), w.row0 + r1, w.query.guess(min(r1, all), all), w.row1, &p.q0, &p.row0, &p.q1, &p.row1);
     if (g == 0) p.q0 = 0, p.row0 = w.row0;
     if (g == w.groups - 1) p.q1 = w.query.n, p.row1 = w.row1;
     p.q1 = max(p.q0, p.q1), p.row1 = max(p.row0, p.row1);

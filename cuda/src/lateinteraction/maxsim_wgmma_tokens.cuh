@@ -1,0 +1,176 @@
+// The consumers of MaxSim whose products have tokens of documents as rows and up to 128 query tokens as columns. For
+// few query rows: none of a product's 64 rows is wasted, maxima of tiles combine element by element, and lanes
+// meet once a document only. Each of two warpgroups takes one half of every tile of 128 tokens.
+#pragma once
+#include "lateinteraction/maxsim_wgmma_roles.cuh"
+
+namespace maxsim {
+
+template <class E, class F, class Args> struct TokenConsumer {
+  static constexpr int N = F::kRows;
+  static constexpr bool Scaled = F::kScaled;
+
+  const Operands<Args>& p;
+  Shared<F>& s;
+  Layout<F> l;
+  Count<kQueueLog> queue;
+  Count<F::kRingLog> ring;
+  Cycle token;
+  int loads = 0; // of the query buffer
+  int warp = uniformWarp(), lane = threadIdx.x % kLanes;
+  int row = warp * 16 + lane / 4; // the thread's tokens of a tile are this one and 8 below
+  float m[N / 4];                 // maxima of columns 8g + 2(lane%4) and the next: 2g and 2g+1
+  bool plain = true;              // query factors follow the maximum: the summer applies them
+
+  __device__ __forceinline__ void run() {
+    float acc[N / 2];
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) acc[i] = 0.0f;
+    for (;;) {
+      barrierWait(sharedAddress(&s.queued[queue.slot()]), queue.parity());
+      const Segment g = s.queue[queue.slot()];
+      release(s.taken[queue.slot()]);
+      queue.step();
+      if (g.j0 < 0) return;
+      if (g.fresh) {
+        if (loads > 0) release(s.queryEmpty[0]);
+        barrierWait(sharedAddress(&s.queryFull[0]), loads & 1);
+        loads++;
+      }
+      if constexpr (Scaled) plain = plainFactors((const float*)p.a.query_scale + g.row0, g.rows);
+      segment(acc, g);
+    }
+  }
+
+  // release is one arrival for the warp, after all its lanes have done.
+  __device__ __forceinline__ void release(unsigned long long& barrier) {
+    __syncwarp();
+    if (lane == 0) barrierArrive(sharedAddress(&barrier));
+  }
+
+  __device__ __forceinline__ void segment(float (&acc)[N / 2], const Segment& g) {
+    const unsigned char* mask = (const unsigned char*)p.a.doc_mask;
+    const unsigned long long columns = matrixDescriptor(l.query(0, 0));
+    int j = g.j0, t = tileStart<Scaled>(g.t0);
+    int first = j - kLanes, ends = 0; // ends of documents [first, first+32), one a lane
+    clear();
+    do { // at least once: empty documents are handed over without a tile
+      const int stop = min(t + kTile, g.t1);
+      bool live[2] = {true, true};
+      float scale[2] = {1.0f, 1.0f};
+      if (t < stop) {
+        if (mask) live[0] = t + row < stop && mask[t + row] != 0, live[1] = t + row + 8 < stop && mask[t + row + 8] != 0;
+        multiply(acc, columns, scale);
+      }
+      for (int from = Scaled ? max(t, g.t0) : t;;) { // the documents of the tile
+        if (j - first == kLanes) first = j, ends = endsFrom(g, j);
+        const int end = __shfl_sync(kAllLanes, ends, j - first), to = min(end, stop);
+        const int half = t + warp / 4 * 64; // the warpgroup's tokens
+        if (from <= half && half + 64 <= to && !mask && plain)
+          foldAll(acc, scale);
+        else if (max(from, half) < min(to, half + 64))
+          fold(acc, g, scale, live[0] && inside(t + row, from, to), live[1] && inside(t + row + 8, from, to));
+        if (end > stop) break;
+        from = max(from, to);
+        handOver();
+        if (++j == g.j1) break;
+      }
+      t += kTile;
+    } while (t < g.t1);
+  }
+
+  static __device__ __forceinline__ bool inside(int t, int from, int to) { return t >= from && t < to; }
+
+  // Lane i has the end of document j+i, inside the segment.
+  __device__ __forceinline__ int endsFrom(const Segment& g, int j) const {
+    int i = j + lane + 1;
+    return i >= g.j1 ? g.t1 : min(p.doc().at(i), g.t1);
+  }
+
+  // multiply runs over the spans of K. A slot is released when its products are done, which is known when those
+  // of the next one have been issued.
+  __device__ __forceinline__ void multiply(float (&acc)[N / 2], unsigned long long columns, float (&scale)[2]) {
+    int last = 0;
+    productsHold(acc);
+#pragma unroll 1
+    for (int k = 0; k < l.spans; k++) {
+      barrierWait(sharedAddress(&s.full[token.slot]), token.parity);
+      const unsigned long long rows = matrixDescriptor(l.token(token.slot) + warp / 4 * kBox);
+      productsBegin();
+#pragma unroll
+      for (int i = 0; i < 4; i++) E::template product<N>(acc, rows + 2 * i, columns + 2 * i, i > 0 || k > 0);
+      productsCommit();
+      columns += N * kSpan >> 4;
+      if (k > 0) {
+        productsWait<1>();
+        release(s.empty[last]);
+      }
+      last = token.slot;
+      token.step(l.slots);
+    }
+    if constexpr (Scaled) scale[0] = s.scale[last][row], scale[1] = s.scale[last][row + 8];
+    productsWait<0>();
+    productsHold(acc);
+    release(s.empty[last]);
+  }
+
+  __device__ __forceinline__ void foldAll(const float (&acc)[N / 2], const float (&scale)[2]) {
+#pragma unroll
+    for (int i = 0; i < N / 4; i++) {
+      const float *v = acc + i / 2 * 4 + i % 2; // of both tokens
+      m[i] = maxNaN(m[i], maxNaN(Scaled ? v[0] * scale[0] : v[0], Scaled ? v[2] * scale[1] : v[2]));
+    }
+  }
+
+  // fold takes those of the thread's two tokens that are live.
+  __device__ __forceinline__ void fold(const float (&acc)[N / 2], const Segment& g, const float (&scale)[2], bool live0, bool live1) {
+#pragma unroll
+    for (int i = 0; i < N / 4; i++) {
+      const float *v = acc + i / 2 * 4 + i % 2;
+      float a = v[0], b = v[2];
+      if constexpr (Scaled) {
+        a = a * scale[0], b = b * scale[1];
+        if (!plain) {
+          const int c = i / 2 * 8 + lane % 4 * 2 + i % 2;
+          const float f = c < g.rows ? ((const float*)p.a.query_scale)[g.row0 + c] : 1.0f;
+          a = a * f, b = b * f;
+        }
+      }
+      m[i] = maxNaN(m[i], maxNaN(live0 ? a : negativeInfinity(), live1 ? b : negativeInfinity()));
+    }
+  }
+
+  // halve takes the maxima of lanes whose numbers differ in one bit; each keeps one half of 2H columns.
+  template <int H> __device__ __forceinline__ void halve(int bit) {
+    const bool up = lane & bit;
+#pragma unroll
+    for (int i = 0; i < H; i++) {
+      const float give = up ? m[i] : m[i + H], keep = up ? m[i + H] : m[i];
+      m[i] = maxNaN(keep, __shfl_xor_sync(kAllLanes, give, bit));
+    }
+  }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < N / 4; i++) m[i] = negativeInfinity();
+  }
+
+  // column is the query row whose maximum the lane has then, in m[i].
+  __device__ __forceinline__ int column(int i) const {
+    int k = (lane >> 4 & 1) * (N / 8) + (lane >> 3 & 1) * (N / 16) + (lane >> 2 & 1) * (N / 32) + i;
+    return 8 * (k >> 1) + 2 * (lane & 3) + (k & 1);
+  }
+
+  // handOver passes the maxima of a finished document to the summer and starts the next document.
+  __device__ __forceinline__ void handOver() {
+    halve<N / 8>(16), halve<N / 16>(8), halve<N / 32>(4);
+    barrierWait(sharedAddress(&s.spent[ring.slot()]), ring.parity() ^ 1);
+#pragma unroll
+    for (int i = 0; i < N / 32; i++) s.maxima[ring.slot()][warp][padded(column(i))] = m[i];
+    handed<F>(ring.slot());
+    ring.step();
+    clear();
+  }
+};
+
+}  // namespace maxsim
