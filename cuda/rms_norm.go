@@ -1,11 +1,16 @@
 package cuda
 
 import (
+	"fmt"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernels"
 )
 
 const rmsNormPacks = 4
+
+// Axes of rms_norm_backward.
+const rmsAxisRows, rmsAxisN = 0, 1
 
 // The backward kernel reads a row once if 512 threads can hold it, 8 or 16 columns each, and leaves at most rmsPartials
 // partial rows of dw: the registers of such a block fill a multiprocessor, and an H200 has 132. The number follows
@@ -18,7 +23,15 @@ const (
 	rmsColumns     = 32 // of a block that adds partial rows
 	rmsHeaderBytes = 256
 	rmsNarrow      = 8 * rmsThreads // columns of a row that 512 threads hold, 8 each
+)
 
+// The bulk variant's rows belong to groups of 128, 256 or 512 threads of such a block, 16 columns each, whose rings
+// take what shared memory there is. Shorter rows leave it threads without work.
+const (
+	rmsBulkColumns  = 16
+	rmsBulkShortest = 1024 // columns: more than that
+	rmsBulkLongest  = rmsBulkColumns * rmsThreads
+	rmsBulkShared   = 192 << 10
 )
 
 var (
@@ -38,6 +51,11 @@ var (
 	_ = rmsBackwardCached("rms_norm_backward_f16", 2)
 	_ = rmsBackwardCached("rms_norm_backward_bf16_f32", 2)
 	_ = rmsBackwardCached("rms_norm_backward_f16_f32", 2)
+	_ = rmsBackwardBulk("rms_norm_backward_f32")
+	_ = rmsBackwardBulk("rms_norm_backward_bf16")
+	_ = rmsBackwardBulk("rms_norm_backward_f16")
+	_ = rmsBackwardBulk("rms_norm_backward_bf16_f32")
+	_ = rmsBackwardBulk("rms_norm_backward_f16_f32")
 	_ = rmsBackwardNaive("rms_norm_backward_f32")
 	_ = rmsBackwardNaive("rms_norm_backward_bf16")
 	_ = rmsBackwardNaive("rms_norm_backward_f16")
@@ -110,7 +128,7 @@ func rmsTiles(rows, n, bytes int64) (tiles, shares int64) {
 // rmsWorkspace bounds the scratch from above: a header, a dot for each row, and partial rows of f32 columns in fours. It grows
 // with both axes, where the exact number of partial rows falls as rows get wide.
 func rmsWorkspace(c *backend.Call) int64 {
-	rows, n := c.Axes[0], c.Axes[1]
+	rows, n := c.Axes[rmsAxisRows], c.Axes[rmsAxisN]
 	wide := CeilDiv(rows, 64) * 64 * 4
 	return rmsHeaderBytes + wide + min(rows, rmsPartials)*CeilDiv(n, 4)*16
 }
@@ -126,7 +144,7 @@ func rmsRowsStage(columns, bytes int64) func(*kernels.RMSNormBackwardArgs, *back
 }
 
 // rmsColumnsStage adds partial rows of dw.
-var rmsColumnsStage = Stage[kernels.RMSNormBackwardArgs]{Name: "columns", Geometry: func(a *kernels.RMSNormBackwardArgs, _ *backend.Call, g *Geometry) {
+var rmsColumnsStage = Stage[kernels.RMSNormBackwardArgs]{Name: "columns", Early: true, Geometry: func(a *kernels.RMSNormBackwardArgs, _ *backend.Call, g *Geometry) {
 	g.Line(CeilDiv(a.X.Dims[1], rmsColumns), 0)
 	g.Block = [3]uint32{rmsColumns / 4, 32, 1}
 	g.Skip = g.Skip || a.DW.Absent()
@@ -155,6 +173,35 @@ func rmsBackwardCached(instance string, bytes int64) bool {
 			}},
 			rmsColumnsStage,
 		},
+	})
+}
+
+// rmsBulkStage is the geometry of the bulk variant's stage with tx threads to a row.
+func rmsBulkStage(tx int64) Stage[kernels.RMSNormBackwardArgs] {
+	return Stage[kernels.RMSNormBackwardArgs]{Name: fmt.Sprintf("rows%d", tx), Early: true, Shared: rmsBulkShared,
+		Geometry: func(a *kernels.RMSNormBackwardArgs, _ *backend.Call, g *Geometry) {
+			rows, n := a.X.Dims[0], a.X.Dims[1]
+			g.Line(min(CeilDiv(rows*tx, rmsThreads), rmsPartials), 0)
+			g.Block, g.Shared = [3]uint32{uint32(tx), uint32(rmsThreads / tx), 1}, rmsBulkShared
+			g.Skip = g.Skip || n > tx*rmsBulkColumns || (n <= tx*rmsBulkColumns/2)
+		}}
+}
+
+func rmsBackwardBulk(instance string) bool {
+	return Bind(kernels.RMSNormBackward, backend.Binding{
+		Kernel: instance, Variant: "bulk", Requires: []string{"sm_90a"},
+		Tile: map[string]int64{"rows": 4 * rmsPartials, "n": rmsNarrow},
+		Accept: func(c *backend.Call) error {
+			if n := c.Axes[rmsAxisN]; n <= rmsBulkShortest || n > rmsBulkLongest {
+				return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: "bulk",
+					Reason: fmt.Sprintf("rows of %d, takes %d to %d", n, rmsBulkShortest+1, rmsBulkLongest)}
+			}
+			return nil
+		},
+		Note: "rows copied to shared memory by the copy engine, several ahead, a group of warps to each; dw in registers across rows",
+	}, Launcher[kernels.RMSNormBackwardArgs]{
+		Source: "rms_norm_backward_bulk", Workspace: rmsWorkspace,
+		Stages: []Stage[kernels.RMSNormBackwardArgs]{rmsBulkStage(128), rmsBulkStage(256), rmsBulkStage(512), rmsColumnsStage},
 	})
 }
 

@@ -59,7 +59,7 @@ template <class T, class W, int V, int R, bool kRound> __device__ __forceinline_
     rows.runWide(slots);
   else
     rows.runElements(single);
-  rows.finish(shared);
+  if (a.dw) leavePartial<T>(a, rows.dw, shared);
 }
 
 // cachedRows has C columns of a row per thread. A batch keeps four 16-byte loads per array and thread in flight; the f32

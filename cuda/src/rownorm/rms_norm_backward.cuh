@@ -2,6 +2,7 @@
 // every sum follows from rows and n alone, so that variants which share it give the same bits.
 #pragma once
 #include "args/rms_norm_backward_args.h"
+#include "common/early.cuh"
 #include "rownorm/weights.cuh"
 
 namespace rownorm {
@@ -88,6 +89,32 @@ template <class T, class F, int V> __device__ __forceinline__ float dot(const Pa
   return sum;
 }
 
+// leavePartial writes the block's partial row of dw to scratch: the ty sums of a column in order, through shared memory of
+// kThreads*V*N floats where ty is more than 1. The first block says where partial rows begin and how many there are.
+template <class T, int V> __device__ __forceinline__ void leavePartial(const rms_norm_backward_args& a, const float (&dw)[V][Pack<T>::kSize], float* shared) {
+  constexpr int N = Pack<T>::kSize;
+  const int width = blockDim.x * V * N;
+  if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *(Header*)a.scratch = {gridDim.x, kHeaderFloats};
+  float* part = (float*)a.scratch + kHeaderFloats + blockIdx.x * pitch(a.n);
+#pragma unroll
+  for (int v = 0; v < V; v++)
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      int col = (v * blockDim.x + threadIdx.x) * N + i;
+      if (blockDim.y > 1)
+        shared[threadIdx.y * width + col] = dw[v][i];
+      else if (col < a.n)
+        part[col] = dw[v][i];
+    }
+  if (blockDim.y == 1) return; // the same for the block
+  __syncthreads();
+  for (int col = threadIdx.y * blockDim.x + threadIdx.x; col < a.n; col += kThreads) {
+    float s = 0.0f;
+    for (int y = 0; y < blockDim.y; y++) s += shared[y * width + col];
+    part[col] = s;
+  }
+}
+
 // Rows is a block's work. Rows of whole aligned packs are batched by R; others go one by one, in the same order and
 // with the same sums, since their element loads leave no registers for a batch.
 template <class T, class W, int V, int R, bool kRound> struct Rows {
@@ -143,40 +170,13 @@ template <class T, class W, int V, int R, bool kRound> struct Rows {
         process(b, group, base + mine + i);
       }
   }
-
-  // finish leaves the block's partial row in scratch.
-  __device__ __forceinline__ void finish(float* shared) {
-    if (!a.dw) return;
-    if (blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0) *(Header*)a.scratch = {gridDim.x, kHeaderFloats};
-    leave((float*)a.scratch + kHeaderFloats + blockIdx.x * pitch(a.n), shared);
-  }
-
-  // leave writes the block's partial row: the ty sums of a column in order.
-  __device__ __forceinline__ void leave(float* part, float* shared) {
-    constexpr int N = Pack<T>::kSize;
-    const int width = blockDim.x * V * N;
-#pragma unroll
-    for (int v = 0; v < V; v++)
-#pragma unroll
-      for (int i = 0; i < N; i++) {
-        int col = (v * blockDim.x + threadIdx.x) * N + i;
-        if (blockDim.y > 1)
-          shared[threadIdx.y * width + col] = dw[v][i];
-        else if (col < a.n)
-          part[col] = dw[v][i];
-      }
-    if (blockDim.y == 1) return; // the same for the block
-    __syncthreads();
-    for (int col = threadIdx.y * blockDim.x + threadIdx.x; col < a.n; col += kThreads) {
-      float s = 0.0f;
-      for (int y = 0; y < blockDim.y; y++) s += shared[y * width + col];
-      part[col] = s;
-    }
-  }
 };
 
+// columns adds the partial rows in order. It may start early.
 template <class W> __device__ void columns(const rms_norm_backward_args& a) {
   constexpr int X = 8, Y = 32; // the block
+  awaitEarlier();
+  letNext();
   __shared__ float4 sums[Y][X];
   const Header h = a.rows ? *(const Header*)a.scratch : Header{0, 0};
   const long long first = (long long)blockIdx.x * X * 4 + threadIdx.x * 4;
