@@ -232,8 +232,16 @@ func (w *scores) panel(lo, at, count, c, rows int64) {
 	}
 	w.scan(out, at-lo, count, lanes, c, rows)
 	if w.score != nil && !direct {
-		for t := range rows {
-			copy(w.score[(c+t)*w.scoreStride+at:][:count], out[t*lanes:])
+		dst := w.score[c*w.scoreStride+at:][:(rows-1)*w.scoreStride+count]
+		if w.centroidUnit.rows != nil && count >= 8 {
+			for t := range rows {
+				raceWrite(unsafe.Pointer(&dst[t*w.scoreStride]), 4*count)
+			}
+			w.centroidUnit.rows(&dst[0], int(w.scoreStride), &out[0], int(lanes), int(count), int(rows))
+		} else {
+			for t := range rows {
+				copy(dst[t*w.scoreStride:][:count], out[t*lanes:])
+			}
 		}
 	}
 	if w.halves == nil {

@@ -48,6 +48,9 @@ type centroidUnit struct {
 	// everything. It stops at a row with a NaN, and returns its number, or n. Nil where lists
 	// are kept one by one.
 	insert func(dots *float32, n, lanes, first int, value *float32, index *int32, p int) int
+	// rows copies count elements, at least 8, of each of n rows, at least 1; strides are in
+	// elements. Nil: one by one.
+	rows func(dst *float32, dstStride int, src *float32, srcStride, count, n int)
 	// half writes dst[t*stride+j] = dots[t*lanes+j] rounded to f16, for j < lanes.
 	half func(dots *float32, n, lanes int, dst *uint16, stride int)
 }

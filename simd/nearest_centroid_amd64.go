@@ -7,12 +7,12 @@ func centroidAssembly() []*centroidUnit { return []*centroidUnit{&centroidAVX512
 
 var centroidAVX2 = centroidUnit{
 	variant: "avx2", requires: []string{"avx2"}, width: 8, lanes: 32,
-	pack: centroidPackAVX2, dots: centroidDotsAVX2, nearest: centroidNearestAVX2, above: centroidAboveAVX2, insert: centroidInsertAVX2, half: centroidHalfAVX2,
+	pack: centroidPackAVX2, dots: centroidDotsAVX2, nearest: centroidNearestAVX2, above: centroidAboveAVX2, insert: centroidInsertAVX2, half: centroidHalfAVX2, rows: centroidRowsAVX2,
 }
 
 var centroidAVX512 = centroidUnit{
 	variant: "avx512", requires: []string{"avx512"}, width: 16, lanes: 32,
-	pack: centroidPackAVX2, dots: centroidDotsAVX512, nearest: centroidNearestAVX512, above: centroidAboveAVX512, insert: centroidInsertAVX512, half: centroidHalfAVX512,
+	pack: centroidPackAVX2, dots: centroidDotsAVX512, nearest: centroidNearestAVX512, above: centroidAboveAVX512, insert: centroidInsertAVX512, half: centroidHalfAVX512, rows: centroidRowsAVX2,
 }
 
 // centroidPackAVX2 transposes 8 tokens at a time.

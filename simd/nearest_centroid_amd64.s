@@ -2568,3 +2568,38 @@ out:
 	VZEROUPPER
 	MOVQ R9, ret+56(FP)
 	RET
+
+// func centroidRowsAVX2(dst *float32, dstStride int, src *float32, srcStride int, count int, n int)
+// Requires: AVX
+TEXT ·centroidRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ dstStride+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ srcStride+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
+	SUBQ $0x00000020, SI
+
+row:
+	XORQ R8, R8
+	JMP  check
+
+vector:
+	VMOVUPS (DX)(R8*1), Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	ADDQ    $0x00000020, R8
+
+check:
+	CMPQ    R8, SI
+	JLT     vector
+	VMOVUPS (DX)(SI*1), Y0
+	VMOVUPS Y0, (AX)(SI*1)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     row
+	VZEROUPPER
+	RET

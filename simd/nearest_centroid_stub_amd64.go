@@ -47,3 +47,9 @@ func centroidInsertAVX2(dots *float32, n int, lanes int, first int, value *float
 //
 //go:noescape
 func centroidInsertAVX512(dots *float32, n int, lanes int, first int, value *float32, index *int32, p int) int
+
+// centroidRowsAVX2 copies count elements, at least 8, of each of n rows, at least 1; strides are in elements.
+// Reference: panel of scores.
+//
+//go:noescape
+func centroidRowsAVX2(dst *float32, dstStride int, src *float32, srcStride int, count int, n int)

@@ -15,6 +15,7 @@ var _ = register("nearest_centroid", func(c *build.Context) {
 	each(c, centroidAbove)
 	each(c, centroidHalf)
 	each(c, centroidInsert)
+	centroidRows(c)
 })
 
 // nearest emits the products of dots with the running maximum in place of the store: products
@@ -463,4 +464,37 @@ func (v vec) choose(m mask, a, b, d reg.VecVirtual) {
 	} else {
 		v.VBLENDVPS(m.v, a, b, d)
 	}
+}
+
+// centroidRows emits copies of rows that are too short for a call each. The end of a row is copied
+// as a whole vector too, some of it twice.
+func centroidRows(c *build.Context) {
+	begin(c, "centroidRowsAVX2", "func(dst *float32, dstStride int, src *float32, srcStride, count, n int)",
+		"centroidRowsAVX2 copies count elements, at least 8, of each of n rows, at least 1; strides are in elements.",
+		"Reference: panel of scores.")
+	dst, to, src, from := load(c, "dst"), load(c, "dstStride"), load(c, "src"), load(c, "srcStride")
+	last, n := load(c, "count"), load(c, "n")
+	off, x := c.GP64(), c.YMM()
+	for _, stride := range []reg.Register{to, from, last} {
+		c.SHLQ(U8(2), stride)
+	}
+	c.SUBQ(U32(32), last)
+	c.Label("row")
+	c.XORQ(off, off)
+	c.JMP(LabelRef("check"))
+	c.Label("vector")
+	c.VMOVUPS(Mem{Base: src, Index: off, Scale: 1}, x)
+	c.VMOVUPS(x, Mem{Base: dst, Index: off, Scale: 1})
+	c.ADDQ(U32(32), off)
+	c.Label("check")
+	c.CMPQ(off, last)
+	c.JLT(LabelRef("vector"))
+	c.VMOVUPS(Mem{Base: src, Index: last, Scale: 1}, x)
+	c.VMOVUPS(x, Mem{Base: dst, Index: last, Scale: 1})
+	c.ADDQ(from, src)
+	c.ADDQ(to, dst)
+	c.DECQ(n)
+	c.JNZ(LabelRef("row"))
+	c.VZEROUPPER()
+	c.RET()
 }
