@@ -7171,7 +7171,7 @@ rows0:
 	RET
 
 // func residualFinishF32x1AVX2(dots *int32, n int, codes *int32, scores *float32, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·residualFinishF32x1AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7189,6 +7189,20 @@ TEXT ·residualFinishF32x1AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7237,7 +7251,7 @@ done:
 	RET
 
 // func residualFinishF32x2AVX2(dots *int32, n int, codes *int32, scores *float32, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·residualFinishF32x2AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7258,6 +7272,20 @@ TEXT ·residualFinishF32x2AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7327,7 +7355,7 @@ done:
 	RET
 
 // func residualFinishF32x3AVX2(dots *int32, n int, codes *int32, scores *float32, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·residualFinishF32x3AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7351,6 +7379,22 @@ TEXT ·residualFinishF32x3AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 31(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 31(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7441,7 +7485,7 @@ done:
 	RET
 
 // func residualFinishF32x4AVX2(dots *int32, n int, codes *int32, scores *float32, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·residualFinishF32x4AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7468,6 +7512,22 @@ TEXT ·residualFinishF32x4AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 31(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 31(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7579,7 +7639,7 @@ done:
 	RET
 
 // func residualFinishF32x1AVX512(dots *int32, n int, codes *int32, scores *float32, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·residualFinishF32x1AVX512(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7597,6 +7657,20 @@ TEXT ·residualFinishF32x1AVX512(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 63(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 63(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7646,7 +7720,7 @@ done:
 	RET
 
 // func residualFinishF32x2AVX512(dots *int32, n int, codes *int32, scores *float32, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·residualFinishF32x2AVX512(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7667,6 +7741,22 @@ TEXT ·residualFinishF32x2AVX512(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 63(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 63(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7737,7 +7827,7 @@ done:
 	RET
 
 // func residualFinishF16x1AVX2(dots *int32, n int, codes *int32, scores *uint16, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·residualFinishF16x1AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7755,6 +7845,20 @@ TEXT ·residualFinishF16x1AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7806,7 +7910,7 @@ done:
 	RET
 
 // func residualFinishF16x2AVX2(dots *int32, n int, codes *int32, scores *uint16, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·residualFinishF16x2AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7827,6 +7931,20 @@ TEXT ·residualFinishF16x2AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -7902,7 +8020,7 @@ done:
 	RET
 
 // func residualFinishF16x3AVX2(dots *int32, n int, codes *int32, scores *uint16, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·residualFinishF16x3AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -7926,6 +8044,20 @@ TEXT ·residualFinishF16x3AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -8025,7 +8157,7 @@ done:
 	RET
 
 // func residualFinishF16x4AVX2(dots *int32, n int, codes *int32, scores *uint16, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·residualFinishF16x4AVX2(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -8052,6 +8184,20 @@ TEXT ·residualFinishF16x4AVX2(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 15(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -8175,7 +8321,7 @@ done:
 	RET
 
 // func residualFinishF16x1AVX512(dots *int32, n int, codes *int32, scores *uint16, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·residualFinishF16x1AVX512(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -8193,6 +8339,20 @@ TEXT ·residualFinishF16x1AVX512(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9
@@ -8245,7 +8405,7 @@ done:
 	RET
 
 // func residualFinishF16x2AVX512(dots *int32, n int, codes *int32, scores *uint16, stride int, last int, unit *float32, inv *float32, best *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·residualFinishF16x2AVX512(SB), NOSPLIT, $0-72
 	MOVQ    dots+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -8266,6 +8426,20 @@ TEXT ·residualFinishF16x2AVX512(SB), NOSPLIT, $0-72
 	JLT     last
 
 two:
+	CMPQ       CX, $0x00000008
+	JLT        near
+	MOVL       32(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+	MOVL       36(DX), R9
+	IMULQ      SI, R9
+	ADDQ       BX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 31(R9)(DI*1)
+
+near:
 	MOVL         (DX), R9
 	IMULQ        SI, R9
 	ADDQ         BX, R9

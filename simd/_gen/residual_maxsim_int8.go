@@ -288,6 +288,9 @@ func (g *residualDots) step(nd, n int, acc, free []reg.VecPhysical) {
 	}
 }
 
+// finishAhead is how many rows of scores ahead are asked for, as approxAhead: 2.5 % of a launch.
+const finishAhead = 8
+
 // residualFinish emits what follows the integer products.
 func residualFinish(c *build.Context, nv, width int, f16 bool) {
 	level, vector, kind, elem, size := "AVX2", c.YMM, "F32", "float32", 4
@@ -375,6 +378,19 @@ func residualFinish(c *build.Context, nv, width int, f16 bool) {
 	c.SUBQ(U32(2), n)
 	c.JLT(LabelRef("last"))
 	c.Label("two")
+	c.CMPQ(n, U32(finishAhead))
+	c.JLT(LabelRef("near"))
+	for i := 0; i < 2; i++ {
+		ahead := row[0]
+		c.MOVL(Mem{Base: codes, Disp: 4 * (finishAhead + i)}, ahead.As32())
+		c.IMULQ(stride, ahead)
+		c.ADDQ(scores, ahead)
+		for line := 0; line < nv*width/4*size; line += 64 {
+			c.PREFETCHT0(Mem{Base: ahead, Disp: line})
+		}
+		c.PREFETCHT0(Mem{Base: ahead, Index: last, Scale: 1, Disp: width/4*size - 1})
+	}
+	c.Label("near")
 	tokens(2)
 	c.SUBQ(U32(2), n)
 	c.JGE(LabelRef("two"))
