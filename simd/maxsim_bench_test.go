@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -22,17 +23,24 @@ func BenchmarkMaxSim(b *testing.B) {
 		{32, 1000, 180, 96}, {32, 10, 1030, 128}, {1024, 10, 1024, 128},
 	}
 	for _, l := range Levels()[1:] {
-		for _, dt := range []backend.DType{backend.F32, backend.BF16} {
+		for _, x := range []struct {
+			variant string
+			dt      backend.DType
+			level   Level
+		}{{l.String(), backend.F32, l}, {l.String(), backend.BF16, l}, {"avx512bf16", backend.BF16, AVX512}, {"amx", backend.BF16, AVX512}} {
+			if x.level != l {
+				continue
+			}
 			for _, s := range shapes {
-				b.Run(fmt.Sprintf("%v/%v/%dx%dx%dx%d", l, dt, s.lq, s.nd, s.ld, s.d), func(b *testing.B) {
-					benchMaxSim(b, l, dt, s.lq, s.nd, s.ld, s.d)
+				b.Run(fmt.Sprintf("%s/%v/%dx%dx%dx%d", x.variant, x.dt, s.lq, s.nd, s.ld, s.d), func(b *testing.B) {
+					benchMaxSim(b, l, x.variant, x.dt, s.lq, s.nd, s.ld, s.d)
 				})
 			}
 		}
 	}
 }
 
-func benchMaxSim(b *testing.B, l Level, dt backend.DType, lq, nd, ld, d int64) {
+func benchMaxSim(b *testing.B, l Level, variant string, dt backend.DType, lq, nd, ld, d int64) {
 	s := openLevel(b, l, 1)
 	docs := make([]int64, nd)
 	for i := range docs {
@@ -52,7 +60,10 @@ func benchMaxSim(b *testing.B, l Level, dt backend.DType, lq, nd, ld, d int64) {
 			*v = backend.NewView(upload(b, s, bytesOf(h)), 0, dt, n[0], n[1])
 		}
 	}
-	p, err := kernels.MaxSim.Prepare(s, a, kernel.WithVariant(l.String()))
+	p, err := kernels.MaxSim.Prepare(s, a, kernel.WithVariant(variant))
+	if errors.Is(err, backend.ErrUnsupported) {
+		b.Skip(err)
+	}
 	require.NoError(b, err)
 	unit := rateLoops[l]["fma_f32"]
 	const passes = 4000 // some 8 µs, so that the clock costs under 1 %

@@ -28,7 +28,7 @@ func (s *maxsimShape) groups() int64 {
 
 // block is the documents of a tile.
 func (s *maxsimShape) block() int64 {
-	if s.nd == 0 {
+	if s.nd <= 1 {
 		return 1
 	}
 	document := float64(max(1, s.tq/max(1, s.groups()))) * float64(s.d) * float64(max(1, s.td/s.nd))
