@@ -191,8 +191,8 @@ func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 		err = s.screenLeft(ctx, c, i, order)
 	} else {
 		s.merge = s.picked.AppendTo(s.merge[:0])
-		c.hits[i] = s.hits(r.scales[0])
-		s.describe(0, st, 0)
+		c.hits[i] = hitsOf(s.merge, r.scales[0])
+		s.describe(&s.readers[0], 0, st, 0)
 		st.Stages, err = s.stages()
 	}
 	if err != nil {

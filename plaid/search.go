@@ -38,22 +38,23 @@ type Searcher struct {
 	listing backend.Buffer // documents of scans, a row a query
 	listed  listed
 
-	sel    selection
-	plans  map[planKey]plan
-	in     []int64 // host side of the block that goes up, and of the one that comes down
-	out    []int64
-	blocks struct{ small, up, down hostBlock } // what in and out are parts of
-	norms  []float64                           // of the longest token of each query of the call
-	stamps []int32                             // of cells: when each was last counted
-	floats []float32
-	ints   []int32
-	picked canon.Selector[canon.Fixed, int64]
-	merge  []canon.Result[canon.Fixed, int64]
-	open   []opened // queries of the group that a screen left open
-	left   []int32  // their documents
-	run    sequence
-	marks  []mark
-	closed bool
+	sel     selection
+	plans   map[planKey]plan
+	in      []int64 // host side of the block that goes up, and of the one that comes down
+	out     []int64
+	blocks  struct{ small, up, down hostBlock } // what in and out are parts of
+	norms   []float64                           // of the longest token of each query of the call
+	floats  []float32
+	ints    []int32
+	picked  canon.Selector[canon.Fixed, int64]
+	merge   []canon.Result[canon.Fixed, int64]
+	readers [shareMost]reader
+	kths    []float64 // of the queries of the group, what reader.read returned
+	open    []opened  // queries of the group that a screen left open
+	left    []int32   // their documents
+	run     sequence
+	marks   []mark
+	closed  bool
 
 	twin  *Searcher // takes half of a large batch
 	split bool      // where that gains time
@@ -191,7 +192,7 @@ func (s *Searcher) check(q Tokens, k int, o *SearchOptions) error {
 		return fmt.Errorf("plaid: queries have %d components, documents %d: %w", q.Dim, s.ix.dim, backend.ErrArgument)
 	}
 	s.norms = slices.Grow(s.norms[:0], q.Len())[:q.Len()]
-	eachQuery(q.Len(), len(q.Vectors), func(i int) { s.norms[i] = maxNorm(q.part(i), q.Dim) })
+	eachQuery(q.Len(), len(q.Vectors), func(_, i int) { s.norms[i] = maxNorm(q.part(i), q.Dim) })
 	for i, norm := range s.norms {
 		if norm-norm != 0 { // squares of float32 stay finite: a component is not
 			v := q.part(i)

@@ -25,6 +25,7 @@ import (
 
 var (
 	backendFlag   = flag.String("backend", "", "backend of BenchmarkSearchBuilt; simd if empty")
+	screenFlag    = flag.String("screen", "", "screen of the index")
 	documentsFlag = flag.Int("documents", 5000, "documents of BenchmarkSearchBuilt")
 )
 
@@ -127,7 +128,8 @@ func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOpti
 		_, stats, err = s.SearchBatch(context.Background(), q, 10, o)
 		require.NoError(b, err)
 	}
-	b.Logf("%s, screen %s: %s", stats[0].Method, stats[0].Screen, stats[0].Reason)
+	chosen, exactTime, screenTime, inverse := ix.Measured()
+	b.Logf("%s, screen %s of %s (%.3g and %.3g ns, inverse norms to %.3g): %s", stats[0].Method, stats[0].Screen, chosen, exactTime, screenTime, inverse, stats[0].Reason)
 	b.ReportAllocs()
 	start := time.Now()
 	for b.Loop() {
@@ -209,7 +211,7 @@ func BenchmarkSearchDrawn(b *testing.B) {
 
 // searchEach runs the ways that are compared, for one query and for all.
 func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tokens) {
-	ix, err := plaid.Load(dev, src, plaid.LoadOptions{})
+	ix, err := plaid.Load(dev, src, plaid.LoadOptions{Screen: plaid.Screen(*screenFlag)})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, ix.Close()) }()
 	one := plaid.Tokens{Vectors: part(q, 0), Offsets: q.Offsets[:2], Dim: q.Dim}

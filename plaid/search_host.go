@@ -11,20 +11,21 @@ import (
 
 const (
 	// shareFrom is the components of queries that are worth a goroutine more: about ten
-	// microseconds of work.
+	// microseconds of work. More than shareMost are not awake in time.
 	shareFrom = 1 << 14
+	shareMost = 8
 	// pinFrom is the bytes from which a transfer from page-locked memory, which waits, takes
 	// less than a copy into the stream's own.
 	pinFrom = 128 << 10
 )
 
-// eachQuery calls do for 0 to n−1, queries of so many components in all, on several
-// goroutines where that pays.
-func eachQuery(n, components int, do func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), components/shareFrom, n)
+// eachQuery calls do for i from 0 to n−1, queries of so many components in all, on several
+// goroutines where that pays; w is the number of the goroutine, below shareMost.
+func eachQuery(n, components int, do func(w, i int)) {
+	workers := min(runtime.GOMAXPROCS(0), components/shareFrom, n, shareMost)
 	if workers < 2 {
 		for i := range n {
-			do(i)
+			do(0, i)
 		}
 		return
 	}
@@ -32,12 +33,12 @@ func eachQuery(n, components int, do func(i int)) {
 	for w := 1; w < workers; w++ {
 		wg.Go(func() {
 			for i := w; i < n; i += workers {
-				do(i)
+				do(w, i)
 			}
 		})
 	}
 	for i := 0; i < n; i += workers {
-		do(i)
+		do(0, i)
 	}
 	wg.Wait()
 }

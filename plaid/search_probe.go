@@ -158,18 +158,9 @@ func (s *Searcher) cutCells() error {
 	return s.stream.Upload(v.live.Buf, v.live.Off, raw(live))
 }
 
-// hits are the results in s.merge.
-func (s *Searcher) hits(sc canon.Scale) []Hit {
-	hits := make([]Hit, len(s.merge))
-	for i, m := range s.merge {
-		hits[i] = Hit{ID: m.ID, Score: scoreOf(m.Score, sc), Fixed: m.Score}
-	}
-	return hits
-}
-
 // describe fills the statistics of query e of the group, exact documents of which were scored
 // exactly.
-func (s *Searcher) describe(e int, st *Stats, exact int) {
+func (s *Searcher) describe(w *reader, e int, st *Stats, exact int) {
 	r, v := &s.run, &s.v
 	st.Method, st.Reason, st.Screen, st.Batch = r.p.method, r.p.reason, r.screen, len(r.group)
 	st.Rounds++
@@ -182,7 +173,7 @@ func (s *Searcher) describe(e int, st *Stats, exact int) {
 		st.Probe = r.p.probe
 		st.Candidates = int(part[int64](s.out, v.download, &v.count)[e])
 		st.Approximated = st.Candidates
-		st.Cells = s.distinct(part[int32](s.out, v.download, &v.cell)[off[e]*r.sh.probe : off[e+1]*r.sh.probe])
+		st.Cells = w.distinct(s.ix.k, part[int32](s.out, v.download, &v.cell)[off[e]*r.sh.probe:off[e+1]*r.sh.probe])
 		list = min(st.Candidates, int(r.sh.keep))
 		st.Bytes = int64(float64(st.Candidates)*length)*4 + int64(float64(st.Cells)*s.ix.cells.sizable)*4
 	}
@@ -197,23 +188,4 @@ func (s *Searcher) describe(e int, st *Stats, exact int) {
 	if r.p.method == MethodScan {
 		st.Exhaustive, st.Pruned = true, len(s.sel.docs)-st.Exact
 	}
-}
-
-// distinct counts the cells of a query.
-func (s *Searcher) distinct(cells []int32) (n int) {
-	if s.stamps == nil {
-		s.stamps = make([]int32, s.ix.k+1)
-	}
-	now := &s.stamps[s.ix.k] // the last count's number, beside those of the cells
-	if *now++; *now < 0 {
-		clear(s.stamps)
-		*now = 1
-	}
-	for _, c := range cells {
-		if c >= 0 && int(c) < s.ix.k && s.stamps[c] != *now {
-			s.stamps[c] = *now
-			n++
-		}
-	}
-	return n
 }

@@ -217,7 +217,7 @@ func (s *Searcher) uploadQueries() error {
 		off[e+1] = at
 	}
 	r.slack = slices.Grow(r.slack[:0], len(r.group))[:len(r.group)]
-	eachQuery(len(r.group), int(at*d), func(e int) {
+	eachQuery(len(r.group), int(at*d), func(_, e int) {
 		q := r.c.tokens(r.group[e])
 		copy(tokens[off[e]*d:], q)
 		r.slack[e] = s.screened(off[e], q, r.norms[r.group[e]])

@@ -2,8 +2,7 @@ package plaid
 
 import (
 	"errors"
-	"fmt"
-	"math"
+	"slices"
 
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/kernels"
@@ -39,26 +38,24 @@ func (s *Searcher) collect() error {
 	if err := s.mark("download"); err != nil {
 		return err
 	}
-	fixed, docs, screened := part[canon.Fixed](s.out, v.download, &v.fixed), part[int32](s.out, v.download, &v.lastDoc), part[float32](s.out, v.download, &v.lastVal)
-	last := r.sh.last
+	s.kths = slices.Grow(s.kths[:0], len(r.group))[:len(r.group)]
+	const perResult = 16 // of reading a score, in components of a query
+	eachQuery(len(r.group), perResult*len(r.group)*int(r.sh.last), func(w, e int) { s.kths[e] = s.readers[w].read(s, e) })
 	s.open = s.open[:0]
-	for e, i := range r.group {
-		from, to := int64(e)*last, int64(e+1)*last
-		row := docs[from:to]
-		if r.p.method != MethodProbe && r.screen == ScreenNone {
-			row = s.sel.docs
+	var err error
+	for w := range s.readers {
+		if err == nil {
+			err = s.readers[w].err
 		}
-		s.picked.Reset(r.c.k)
-		if err := s.push(&s.picked, row, fixed[from:to]); err != nil {
-			return err
+		s.readers[w].err = nil
+	}
+	if err != nil {
+		return err
+	}
+	for e, kth := range s.kths {
+		if kth == kth {
+			s.doubt(e, kth)
 		}
-		s.merge = s.picked.AppendTo(s.merge[:0])
-		if r.screen != ScreenNone && !s.enough(e, screened[to-1]) {
-			s.doubt(e)
-			continue
-		}
-		r.c.hits[i] = s.hits(r.scales[e])
-		s.describe(e, r.c.stats[i], int(last))
 	}
 	if err := s.settle(); err != nil {
 		return err
@@ -70,45 +67,14 @@ func (s *Searcher) collect() error {
 	return err
 }
 
-// push offers documents, those below 0 excepted, with their canonical scores.
-func (s *Searcher) push(to *canon.Selector[canon.Fixed, int64], docs []int32, fixed []canon.Fixed) error {
-	n := s.ix.Len()
-	for j, f := range fixed {
-		switch document := docs[j]; {
-		case int(document) >= n:
-			return fmt.Errorf("plaid: the device returned document %d of %d", document, n)
-		case document >= 0:
-			to.Push(f, s.ix.id(document))
-		}
-	}
-	return nil
-}
-
-// enough reports whether no document that the screen left out can be among the first k: the
-// best of them scores least at most, give or take the slack.
-func (s *Searcher) enough(e int, least float32) bool {
-	if least < -maxFloat { // fewer documents than places
-		return true
-	}
-	return s.kth(e) > float64(least)+s.run.slack[e]
-}
-
-// kth is the k-th score of the results in s.merge, −Inf where they are fewer.
-func (s *Searcher) kth(e int) float64 {
-	if len(s.merge) < s.run.c.k {
-		return math.Inf(-1)
-	}
-	return s.run.scales[e].Float(s.merge[len(s.merge)-1].Score)
-}
-
-// doubt notes that query e, whose results so far are in s.merge, is open.
-func (s *Searcher) doubt(e int) {
+// doubt notes that query e, whose k-th score so far is kth, is open.
+func (s *Searcher) doubt(e int, kth float64) {
 	n := len(s.open)
 	if n == cap(s.open) {
 		s.open = append(s.open, opened{})
 	}
 	s.open = s.open[:n+1] // what it had picked before is room to be used again
-	s.open[n].e, s.open[n].kth = e, s.kth(e)
+	s.open[n].e, s.open[n].kth = e, kth
 }
 
 // settle answers the queries that are open: the screen's scores are still on the device, and
@@ -147,7 +113,7 @@ func (s *Searcher) settle() error {
 		}
 		for i := range s.open {
 			o := &s.open[i]
-			if err := s.push(&o.picked, docs[o.e*width:(o.e+1)*width], fixed[o.e*width:(o.e+1)*width]); err != nil {
+			if err := s.ix.push(&o.picked, docs[o.e*width:(o.e+1)*width], fixed[o.e*width:(o.e+1)*width]); err != nil {
 				return err
 			}
 		}
@@ -156,8 +122,8 @@ func (s *Searcher) settle() error {
 		o := &s.open[i]
 		s.merge = o.picked.AppendTo(s.merge[:0])
 		query := r.group[o.e]
-		r.c.hits[query] = s.hits(r.scales[o.e])
-		s.describe(o.e, r.c.stats[query], o.to-o.from)
+		r.c.hits[query] = hitsOf(s.merge, r.scales[o.e])
+		s.describe(&s.readers[0], o.e, r.c.stats[query], o.to-o.from)
 	}
 	return nil
 }

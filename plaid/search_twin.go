@@ -19,7 +19,10 @@ func (s *Searcher) both(ctx context.Context, c *call) error {
 	done := make(chan error, 1)
 	go func() { done <- s.twin.answer(ctx, half) }()
 	err = s.answer(ctx, c)
-	return errors.Join(err, <-done)
+	if other := <-done; err == nil {
+		err = other
+	}
+	return err
 }
 
 // halve takes half of the tokens of a large batch off a call, for the twin, which is made
