@@ -1,9 +1,13 @@
 package cuda
 
 import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,6 +155,51 @@ func fitEntry(t *testing.T, v *variant, st *stage, o *manifest.Object) {
 	for _, p := range e.Params[1:] {
 		require.Equal(t, 128, p.Size, "a tensor map of %s for %s", e.Name, o.Target)
 	}
+}
+
+// TestEarlyWaits: the code of a stage that starts early waits before it touches global memory.
+func TestEarlyWaits(t *testing.T) {
+	m := readManifest(t)
+	for _, v := range variants() {
+		for i := range v.stages {
+			st := &v.stages[i]
+			for _, o := range m.Source(v.source).Objects {
+				if st.early && strings.HasPrefix(o.Target, "sm_") && waits(o.Target) {
+					require.True(t, waitsFirst(codeOf(t, &o, st.entry)), "%s of %s", st.entry, o.File)
+				}
+			}
+		}
+	}
+}
+
+// waitsFirst looks, in instructions of 16 bytes whose lowest 12 bits say what they do, for ACQBULK, which is what
+// griddepcontrol.wait becomes. In the lowest nine, in front of it, are no LD, LDG, ST, STG, RED, ATOMG or LDGSTS.
+func waitsFirst(code []byte) bool {
+	for ; len(code) >= 16; code = code[16:] {
+		op := binary.LittleEndian.Uint16(code) & 0xfff
+		switch op & 0x1ff {
+		case 0x180, 0x181, 0x185, 0x186, 0x18e, 0x1a8, 0x1a9, 0x1ae:
+			return false
+		}
+		if op == 0x82e {
+			return true
+		}
+	}
+	return false
+}
+
+// codeOf is the code of an entry of a cubin, an ELF file but for its version word.
+func codeOf(t *testing.T, o *manifest.Object, entry string) []byte {
+	b, err := o.Read(builtIn().files)
+	require.NoError(t, err)
+	b[20] = byte(elf.EV_CURRENT)
+	f, err := elf.NewFile(bytes.NewReader(b))
+	require.NoError(t, err)
+	s := f.Section(".text." + entry)
+	require.NotNil(t, s, entry)
+	code, err := s.Data()
+	require.NoError(t, err)
+	return code
 }
 
 // layout is the argument block of a declaration, as the host fills it.
