@@ -107,7 +107,7 @@ type rmsRows struct {
 	t, n      int
 	round     int // 1: x·r is rounded to the element type
 	ahead, nt int
-	r         [rmsTogether]float32
+	r, c      [rmsTogether]float32
 	dot       [rmsTogether]float64
 }
 
@@ -153,18 +153,56 @@ func rmsForward(u *rowUnit, t *Task, a *kernels.RMSNormArgs) {
 	bytes := int64(m.n * rowSize(m.t))
 	per := rowsPerTile(int64(m.n))
 	hi := int(min(t.Hi*per, rows))
-	for i := int(t.Lo * per); i < hi; i += rmsTogether {
+	lo := int(t.Lo * per)
+	raceRows(x, m.t, stride, lo, hi, bytes, raceRead)
+	raceRows(y, m.t, m.n, lo, hi, bytes, raceWrite)
+	piped := m.nt != 0 && m.rmsPipe[m.round][m.t] != nil && m.n%rowGroup == 0
+	for i := lo; i < hi; i += rmsTogether {
 		count := min(rmsTogether, hi-i)
+		if i == lo || !piped {
+			for j := range count {
+				m.dot[j] = u.rowSquare(m.l, step(x, m.t, (i+j)*stride), m.t, m.n)
+			}
+		}
 		for j := range count {
-			p := step(x, m.t, (i+j)*stride)
-			raceRead(unsafe.Pointer(p), bytes)
-			raceWrite(unsafe.Pointer(step(y, m.t, (i+j)*m.n)), bytes)
-			m.r[j] = rms(u.rowSquare(m.l, p, m.t, m.n), m.n, m.t, a.Eps, a.Casting)
+			m.r[j] = rms(m.dot[j], m.n, m.t, a.Eps, a.Casting)
 			rstd[i+j] = m.r[j]
 		}
-		m.scale(count, step(x, m.t, i*stride), stride, step(y, m.t, i*m.n))
+		if piped {
+			m.scalePiped(count, min(rmsTogether, hi-i-count), step(x, m.t, i*stride), stride, step(y, m.t, i*m.n))
+		} else {
+			m.scale(count, step(x, m.t, i*stride), stride, step(y, m.t, i*m.n))
+		}
 	}
 	u.drain(m.nt)
+}
+
+// raceRows tells the race detector of bytes of each row.
+func raceRows(p *byte, t, stride, lo, hi int, bytes int64, touch func(unsafe.Pointer, int64)) {
+	for i := lo; i < hi; i++ {
+		touch(unsafe.Pointer(step(p, t, i*stride)), bytes)
+	}
+}
+
+// scalePiped writes count rows and sums the squares of the next rows behind them into dot.
+func (m *rmsRows) scalePiped(count, next int, x *byte, stride int, y *byte) {
+	f, plain := m.rmsPipe[m.round][m.t], m.rmsScale[m.round][m.t]
+	m.dot, m.l.rows = [rmsTogether]float64{}, [rmsTogether]rowLanes{}
+	for b := 0; b < m.n; b += rowBlock {
+		m.stretches(b, min(b+rowBlock, m.n), func(o, groups int) {
+			for j := range count {
+				px, py := step(x, m.t, j*stride+o), step(y, m.t, j*m.n+o)
+				if j < next {
+					f(px, place(m.w, o), py, groups, m.r[j], step(px, m.t, count*stride), &m.l.rows[j][0], m.ahead)
+				} else {
+					plain(px, place(m.w, o), py, groups, m.r[j], m.ahead, m.nt)
+				}
+			}
+		}, nil)
+		for j := range next {
+			m.dot[j] += m.l.rows[j].fold()
+		}
+	}
 }
 
 // scale writes count rows of y = x·r·w.
@@ -235,20 +273,36 @@ func rmsBackward(u *rowUnit, t *Task, a *kernels.RMSNormBackwardArgs, tile, lo, 
 		m.part = &row[0]
 	}
 	bytes := int64(m.n * rowSize(m.t))
+	raceRows(dy, m.t, m.n, int(lo), int(hi), bytes, raceRead)
+	raceRows(x, m.t, m.n, int(lo), int(hi), bytes, raceRead)
+	raceRows(dx, m.t, m.n, int(lo), int(hi), bytes, raceWrite)
+	piped := m.nt != 0 && m.part != nil && m.rmsGradPipe[m.round][m.t] != nil && m.n%rowGroup == 0
 	for i := int(lo); i < int(hi); i += rmsTogether {
 		count := min(rmsTogether, int(hi)-i)
 		o := i * m.n
 		py, px, pd := step(dy, m.t, o), step(x, m.t, o), step(dx, m.t, o)
-		raceRead(unsafe.Pointer(py), int64(count)*bytes)
-		raceRead(unsafe.Pointer(px), int64(count)*bytes)
-		raceWrite(unsafe.Pointer(pd), int64(count)*bytes)
-		for j := range count {
-			m.r[j] = cleanNaN(rstd[i+j])
+		if i == int(lo) || !piped {
+			m.take(rstd[i:][:count])
+			m.dots(count, py, px)
 		}
-		m.dots(count, py, px)
-		m.grad(count, py, px, pd)
+		m.coefficients()
+		if !piped {
+			m.grad(count, py, px, pd)
+			continue
+		}
+		now := m.r
+		next := min(rmsTogether, int(hi)-i-count)
+		m.take(rstd[i+count:][:next])
+		m.gradPiped(count, next, now, py, px, pd)
 	}
 	u.drain(m.nt)
+}
+
+// take sets r of the next rows.
+func (m *rmsRows) take(rstd []float32) {
+	for j, r := range rstd {
+		m.r[j] = cleanNaN(r)
+	}
 }
 
 // dots sets the sums of dy·w·x of count rows, and with part adds dy·(x·r) to it, row by row.
@@ -280,27 +334,53 @@ func (m *rmsRows) dots(count int, dy, x *byte) {
 	}
 }
 
-// grad writes count rows of dx = r·(dy·w) - (r³/n·dot)·x.
-func (m *rmsRows) grad(count int, dy, x, dx *byte) {
-	var c [rmsTogether]float32
-	for j := range count {
+// coefficients sets c = r³/n·dot.
+func (m *rmsRows) coefficients() {
+	for j := range m.c {
 		r := float64(m.r[j])
-		c[j] = float32(r * r * r / float64(m.n) * m.dot[j])
+		m.c[j] = float32(r * r * r / float64(m.n) * m.dot[j])
 	}
+}
+
+// grad writes count rows of dx = r·(dy·w) - c·x.
+func (m *rmsRows) grad(count int, dy, x, dx *byte) {
 	f := m.rmsGrad[m.t]
 	m.stretches(0, m.n, func(o, groups int) {
 		for j := range count {
 			p := j*m.n + o
-			f(step(dy, m.t, p), step(x, m.t, p), place(m.w, o), step(dx, m.t, p), groups, m.r[j], c[j], m.ahead, m.nt)
+			f(step(dy, m.t, p), step(x, m.t, p), place(m.w, o), step(dx, m.t, p), groups, m.r[j], m.c[j], m.ahead, m.nt)
 		}
 	}, func(o, rest int) {
 		for j := range count {
 			p := j*m.n + o
 			ty, tx := m.l.tail(0, step(dy, m.t, p), m.t, rest, rowZero), m.l.tail(1, step(x, m.t, p), m.t, rest, rowZero)
-			f(ty, tx, place(m.w, o), m.l.out(2), 1, m.r[j], c[j], 0, 0)
+			f(ty, tx, place(m.w, o), m.l.out(2), 1, m.r[j], m.c[j], 0, 0)
 			m.l.untail(2, step(dx, m.t, p), m.t, rest)
 		}
 	})
+}
+
+// gradPiped writes count rows of r now, and does the first pass over the next rows behind them.
+func (m *rmsRows) gradPiped(count, next int, now [rmsTogether]float32, dy, x, dx *byte) {
+	f, plain := m.rmsGradPipe[m.round][m.t], m.rmsGrad[m.t]
+	m.dot, m.l.rows = [rmsTogether]float64{}, [rmsTogether]rowLanes{}
+	for b := 0; b < m.n; b += rowBlock {
+		m.stretches(b, min(b+rowBlock, m.n), func(o, groups int) {
+			for j := range count {
+				p := j*m.n + o
+				py, px, pd := step(dy, m.t, p), step(x, m.t, p), step(dx, m.t, p)
+				if j < next {
+					q := count * m.n
+					f(py, px, place(m.w, o), pd, groups, now[j], m.c[j], step(py, m.t, q), step(px, m.t, q), place(m.part, o), &m.l.rows[j][0], m.r[j], m.ahead)
+				} else {
+					plain(py, px, place(m.w, o), pd, groups, now[j], m.c[j], m.ahead, m.nt)
+				}
+			}
+		}, nil)
+		for j := range next {
+			m.dot[j] += m.l.rows[j].fold()
+		}
+	}
 }
 
 // rmsWeightGradient adds the tiles' parts of DW in f64, in the order of the rows.

@@ -22,6 +22,56 @@ DATA highAVX2<>+56(SB)/4, $0xffff0000
 DATA highAVX2<>+60(SB)/4, $0xffff0000
 GLOBL highAVX2<>(SB), RODATA|NOPTR, $64
 
+DATA roundAVX2<>+0(SB)/4, $0x00000001
+DATA roundAVX2<>+4(SB)/4, $0x00000001
+DATA roundAVX2<>+8(SB)/4, $0x00000001
+DATA roundAVX2<>+12(SB)/4, $0x00000001
+DATA roundAVX2<>+16(SB)/4, $0x00000001
+DATA roundAVX2<>+20(SB)/4, $0x00000001
+DATA roundAVX2<>+24(SB)/4, $0x00000001
+DATA roundAVX2<>+28(SB)/4, $0x00000001
+DATA roundAVX2<>+32(SB)/4, $0x00000001
+DATA roundAVX2<>+36(SB)/4, $0x00000001
+DATA roundAVX2<>+40(SB)/4, $0x00000001
+DATA roundAVX2<>+44(SB)/4, $0x00000001
+DATA roundAVX2<>+48(SB)/4, $0x00000001
+DATA roundAVX2<>+52(SB)/4, $0x00000001
+DATA roundAVX2<>+56(SB)/4, $0x00000001
+DATA roundAVX2<>+60(SB)/4, $0x00000001
+DATA roundAVX2<>+64(SB)/4, $0x00007fff
+DATA roundAVX2<>+68(SB)/4, $0x00007fff
+DATA roundAVX2<>+72(SB)/4, $0x00007fff
+DATA roundAVX2<>+76(SB)/4, $0x00007fff
+DATA roundAVX2<>+80(SB)/4, $0x00007fff
+DATA roundAVX2<>+84(SB)/4, $0x00007fff
+DATA roundAVX2<>+88(SB)/4, $0x00007fff
+DATA roundAVX2<>+92(SB)/4, $0x00007fff
+DATA roundAVX2<>+96(SB)/4, $0x00007fff
+DATA roundAVX2<>+100(SB)/4, $0x00007fff
+DATA roundAVX2<>+104(SB)/4, $0x00007fff
+DATA roundAVX2<>+108(SB)/4, $0x00007fff
+DATA roundAVX2<>+112(SB)/4, $0x00007fff
+DATA roundAVX2<>+116(SB)/4, $0x00007fff
+DATA roundAVX2<>+120(SB)/4, $0x00007fff
+DATA roundAVX2<>+124(SB)/4, $0x00007fff
+DATA roundAVX2<>+128(SB)/4, $0xffff0000
+DATA roundAVX2<>+132(SB)/4, $0xffff0000
+DATA roundAVX2<>+136(SB)/4, $0xffff0000
+DATA roundAVX2<>+140(SB)/4, $0xffff0000
+DATA roundAVX2<>+144(SB)/4, $0xffff0000
+DATA roundAVX2<>+148(SB)/4, $0xffff0000
+DATA roundAVX2<>+152(SB)/4, $0xffff0000
+DATA roundAVX2<>+156(SB)/4, $0xffff0000
+DATA roundAVX2<>+160(SB)/4, $0xffff0000
+DATA roundAVX2<>+164(SB)/4, $0xffff0000
+DATA roundAVX2<>+168(SB)/4, $0xffff0000
+DATA roundAVX2<>+172(SB)/4, $0xffff0000
+DATA roundAVX2<>+176(SB)/4, $0xffff0000
+DATA roundAVX2<>+180(SB)/4, $0xffff0000
+DATA roundAVX2<>+184(SB)/4, $0xffff0000
+DATA roundAVX2<>+188(SB)/4, $0xffff0000
+GLOBL roundAVX2<>(SB), RODATA|NOPTR, $192
+
 // func rmsDotF32AVX2(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·rmsDotF32AVX2(SB), $0-48
@@ -188,20 +238,22 @@ plainloop:
 	PREFETCHT1 64(AX)(SI*1)
 	VMOVUPS    (AX), Y1
 	VMOVUPS    32(AX), Y2
+	VMOVUPS    64(AX), Y3
+	VMOVUPS    96(AX), Y4
 	VMULPS     Y0, Y1, Y1
-	VMULPS     (CX), Y1, Y1
 	VMULPS     Y0, Y2, Y2
+	VMULPS     Y0, Y3, Y3
+	VMULPS     Y0, Y4, Y4
+	VMULPS     (CX), Y1, Y1
 	VMULPS     32(CX), Y2, Y2
+	VMULPS     64(CX), Y3, Y3
+	VMULPS     96(CX), Y4, Y4
 	VMOVUPS    Y1, (DX)
 	VMOVUPS    Y2, 32(DX)
-	VMOVUPS    64(AX), Y1
-	VMOVUPS    96(AX), Y2
-	VMULPS     Y0, Y1, Y1
-	VMULPS     64(CX), Y1, Y1
-	VMULPS     Y0, Y2, Y2
-	VMULPS     96(CX), Y2, Y2
-	VMOVUPS    Y1, 64(DX)
-	VMOVUPS    Y2, 96(DX)
+	VMOVUPS    Y3, 64(DX)
+	VMOVUPS    Y4, 96(DX)
+	VMOVUPS    Y3, 64(DX)
+	VMOVUPS    Y4, 96(DX)
 	ADDQ       $+128, AX
 	ADDQ       $+128, DX
 	ADDQ       $+128, CX
@@ -221,20 +273,22 @@ aroundloop:
 	PREFETCHT1 64(AX)(SI*1)
 	VMOVUPS    (AX), Y1
 	VMOVUPS    32(AX), Y2
+	VMOVUPS    64(AX), Y3
+	VMOVUPS    96(AX), Y4
 	VMULPS     Y0, Y1, Y1
-	VMULPS     (CX), Y1, Y1
 	VMULPS     Y0, Y2, Y2
+	VMULPS     Y0, Y3, Y3
+	VMULPS     Y0, Y4, Y4
+	VMULPS     (CX), Y1, Y1
 	VMULPS     32(CX), Y2, Y2
+	VMULPS     64(CX), Y3, Y3
+	VMULPS     96(CX), Y4, Y4
 	VMOVNTPS   Y1, (DX)
 	VMOVNTPS   Y2, 32(DX)
-	VMOVUPS    64(AX), Y1
-	VMOVUPS    96(AX), Y2
-	VMULPS     Y0, Y1, Y1
-	VMULPS     64(CX), Y1, Y1
-	VMULPS     Y0, Y2, Y2
-	VMULPS     96(CX), Y2, Y2
-	VMOVNTPS   Y1, 64(DX)
-	VMOVNTPS   Y2, 96(DX)
+	VMOVNTPS   Y3, 64(DX)
+	VMOVNTPS   Y4, 96(DX)
+	VMOVNTPS   Y3, 64(DX)
+	VMOVNTPS   Y4, 96(DX)
 	ADDQ       $+128, AX
 	ADDQ       $+128, DX
 	ADDQ       $+128, CX
@@ -271,33 +325,33 @@ loop:
 	VMOVUPS     (CX), Y7
 	VMOVUPS     32(CX), Y8
 	VMULPS      (DX), Y5, Y9
+	VMULPS      32(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y10, Y2
 	VMULPS      Y0, Y7, Y7
-	VMOVUPS     (BX), Y9
-	VFMADD231PS Y7, Y5, Y9
-	VMOVUPS     Y9, (BX)
-	VMULPS      32(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y2
 	VMULPS      Y0, Y8, Y8
-	VMOVUPS     32(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 32(BX)
+	VMOVUPS     (BX), Y9
+	VMOVUPS     32(BX), Y10
+	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
+	VMOVUPS     Y9, (BX)
+	VMOVUPS     Y10, 32(BX)
 	VMOVUPS     64(AX), Y5
 	VMOVUPS     96(AX), Y6
 	VMOVUPS     64(CX), Y7
 	VMOVUPS     96(CX), Y8
 	VMULPS      64(DX), Y5, Y9
+	VMULPS      96(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y3
+	VFMADD231PS Y8, Y10, Y4
 	VMULPS      Y0, Y7, Y7
-	VMOVUPS     64(BX), Y9
-	VFMADD231PS Y7, Y5, Y9
-	VMOVUPS     Y9, 64(BX)
-	VMULPS      96(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y4
 	VMULPS      Y0, Y8, Y8
-	VMOVUPS     96(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 96(BX)
+	VMOVUPS     64(BX), Y9
+	VMOVUPS     96(BX), Y10
+	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
+	VMOVUPS     Y9, 64(BX)
+	VMOVUPS     Y10, 96(BX)
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
 	ADDQ        $+128, DX
@@ -310,6 +364,170 @@ done:
 	VMOVUPS Y2, 32(DI)
 	VMOVUPS Y3, 64(DI)
 	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeF32AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rmsPipeF32AVX2(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMOVUPS      96(DI), Y4
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  64(SI)(R8*1)
+	VMOVUPS     (SI), Y5
+	VMOVUPS     32(SI), Y6
+	VFMADD231PS Y5, Y5, Y1
+	VFMADD231PS Y6, Y6, Y2
+	VMOVUPS     64(SI), Y5
+	VMOVUPS     96(SI), Y6
+	VFMADD231PS Y5, Y5, Y3
+	VFMADD231PS Y6, Y6, Y4
+	VMOVUPS     (AX), Y5
+	VMOVUPS     32(AX), Y6
+	VMOVUPS     64(AX), Y7
+	VMOVUPS     96(AX), Y8
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y0, Y6, Y6
+	VMULPS      Y0, Y7, Y7
+	VMULPS      Y0, Y8, Y8
+	VMULPS      (CX), Y5, Y5
+	VMULPS      32(CX), Y6, Y6
+	VMULPS      64(CX), Y7, Y7
+	VMULPS      96(CX), Y8, Y8
+	VMOVNTPS    Y5, (DX)
+	VMOVNTPS    Y6, 32(DX)
+	VMOVNTPS    Y7, 64(DX)
+	VMOVNTPS    Y8, 96(DX)
+	VMOVNTPS    Y7, 64(DX)
+	VMOVNTPS    Y8, 96(DX)
+	ADDQ        $+128, AX
+	ADDQ        $+128, DX
+	ADDQ        $+128, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 64(DI)
+	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeF32AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rmsGradPipeF32AVX2(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Y0
+	VBROADCASTSS c+44(FP), Y1
+	VBROADCASTSS nextR+80(FP), Y2
+	VMOVUPS      (R10), Y3
+	VMOVUPS      32(R10), Y4
+	VMOVUPS      64(R10), Y5
+	VMOVUPS      96(R10), Y6
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   64(DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	PREFETCHT1   64(R8)(R11*1)
+	VMOVUPS      (DI), Y7
+	VMOVUPS      32(DI), Y8
+	VMOVUPS      (R8), Y9
+	VMOVUPS      32(R8), Y10
+	VMULPS       (DX), Y7, Y11
+	VMULPS       32(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y12, Y4
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      (R9), Y11
+	VMOVUPS      32(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, (R9)
+	VMOVUPS      Y12, 32(R9)
+	VMOVUPS      (AX), Y7
+	VMOVUPS      32(AX), Y8
+	VMOVUPS      (CX), Y9
+	VMOVUPS      32(CX), Y10
+	VMULPS       (DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       32(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VMOVNTPS     Y7, (BX)
+	VMOVNTPS     Y8, 32(BX)
+	VMOVUPS      64(DI), Y7
+	VMOVUPS      96(DI), Y8
+	VMOVUPS      64(R8), Y9
+	VMOVUPS      96(R8), Y10
+	VMULPS       64(DX), Y7, Y11
+	VMULPS       96(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      64(R9), Y11
+	VMOVUPS      96(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, 64(R9)
+	VMOVUPS      Y12, 96(R9)
+	VMOVUPS      64(AX), Y7
+	VMOVUPS      96(AX), Y8
+	VMOVUPS      64(CX), Y9
+	VMOVUPS      96(CX), Y10
+	VMULPS       64(DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       96(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VMOVNTPS     Y7, 64(BX)
+	VMOVNTPS     Y8, 96(BX)
+	ADDQ         $+128, AX
+	ADDQ         $+128, CX
+	ADDQ         $+128, BX
+	ADDQ         $+128, DI
+	ADDQ         $+128, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Y3, (R10)
+	VMOVUPS Y4, 32(R10)
+	VMOVUPS Y5, 64(R10)
+	VMOVUPS Y6, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -542,39 +760,39 @@ plainloop:
 	VMOVUPS    (AX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
+	VMOVUPS    32(AX), Y5
+	VPAND      highAVX2<>+0(SB), Y5, Y6
+	VPSLLD     $0x10, Y5, Y5
 	VMULPS     Y0, Y3, Y3
+	VMULPS     Y0, Y4, Y4
+	VMULPS     Y0, Y5, Y5
+	VMULPS     Y0, Y6, Y6
 	VMULPS     (CX), Y3, Y3
-	VMULPS     Y0, Y4, Y4
 	VMULPS     64(CX), Y4, Y4
-	VPSRLD     $0x10, Y3, Y5
-	VPAND      Y1, Y5, Y5
-	VPADDD     Y2, Y5, Y5
-	VPADDD     Y3, Y5, Y5
+	VMULPS     32(CX), Y5, Y5
+	VMULPS     96(CX), Y6, Y6
+	VPSRLD     $0x10, Y3, Y7
+	VPAND      Y1, Y7, Y7
+	VPADDD     Y2, Y7, Y7
+	VPADDD     Y3, Y7, Y7
 	VPSRLD     $0x10, Y4, Y3
 	VPAND      Y1, Y3, Y3
 	VPADDD     Y2, Y3, Y3
 	VPADDD     Y4, Y3, Y3
-	VPSRLD     $0x10, Y5, Y5
-	VPBLENDW   $0xaa, Y3, Y5, Y5
-	VMOVUPS    Y5, (DX)
-	VMOVUPS    32(AX), Y3
-	VPAND      highAVX2<>+0(SB), Y3, Y4
-	VPSLLD     $0x10, Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VMULPS     32(CX), Y3, Y3
-	VMULPS     Y0, Y4, Y4
-	VMULPS     96(CX), Y4, Y4
-	VPSRLD     $0x10, Y3, Y5
-	VPAND      Y1, Y5, Y5
-	VPADDD     Y2, Y5, Y5
-	VPADDD     Y3, Y5, Y5
-	VPSRLD     $0x10, Y4, Y3
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y3, Y7, Y7
+	VMOVUPS    Y7, (DX)
+	VPSRLD     $0x10, Y5, Y3
 	VPAND      Y1, Y3, Y3
 	VPADDD     Y2, Y3, Y3
-	VPADDD     Y4, Y3, Y3
-	VPSRLD     $0x10, Y5, Y5
-	VPBLENDW   $0xaa, Y3, Y5, Y5
-	VMOVUPS    Y5, 32(DX)
+	VPADDD     Y5, Y3, Y3
+	VPSRLD     $0x10, Y6, Y4
+	VPAND      Y1, Y4, Y4
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y6, Y4, Y4
+	VPSRLD     $0x10, Y3, Y3
+	VPBLENDW   $0xaa, Y4, Y3, Y3
+	VMOVUPS    Y3, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -594,39 +812,39 @@ aroundloop:
 	VMOVUPS    (AX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
+	VMOVUPS    32(AX), Y5
+	VPAND      highAVX2<>+0(SB), Y5, Y6
+	VPSLLD     $0x10, Y5, Y5
 	VMULPS     Y0, Y3, Y3
+	VMULPS     Y0, Y4, Y4
+	VMULPS     Y0, Y5, Y5
+	VMULPS     Y0, Y6, Y6
 	VMULPS     (CX), Y3, Y3
-	VMULPS     Y0, Y4, Y4
 	VMULPS     64(CX), Y4, Y4
-	VPSRLD     $0x10, Y3, Y5
-	VPAND      Y1, Y5, Y5
-	VPADDD     Y2, Y5, Y5
-	VPADDD     Y3, Y5, Y5
+	VMULPS     32(CX), Y5, Y5
+	VMULPS     96(CX), Y6, Y6
+	VPSRLD     $0x10, Y3, Y7
+	VPAND      Y1, Y7, Y7
+	VPADDD     Y2, Y7, Y7
+	VPADDD     Y3, Y7, Y7
 	VPSRLD     $0x10, Y4, Y3
 	VPAND      Y1, Y3, Y3
 	VPADDD     Y2, Y3, Y3
 	VPADDD     Y4, Y3, Y3
-	VPSRLD     $0x10, Y5, Y5
-	VPBLENDW   $0xaa, Y3, Y5, Y5
-	VMOVNTPS   Y5, (DX)
-	VMOVUPS    32(AX), Y3
-	VPAND      highAVX2<>+0(SB), Y3, Y4
-	VPSLLD     $0x10, Y3, Y3
-	VMULPS     Y0, Y3, Y3
-	VMULPS     32(CX), Y3, Y3
-	VMULPS     Y0, Y4, Y4
-	VMULPS     96(CX), Y4, Y4
-	VPSRLD     $0x10, Y3, Y5
-	VPAND      Y1, Y5, Y5
-	VPADDD     Y2, Y5, Y5
-	VPADDD     Y3, Y5, Y5
-	VPSRLD     $0x10, Y4, Y3
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y3, Y7, Y7
+	VMOVNTPS   Y7, (DX)
+	VPSRLD     $0x10, Y5, Y3
 	VPAND      Y1, Y3, Y3
 	VPADDD     Y2, Y3, Y3
-	VPADDD     Y4, Y3, Y3
-	VPSRLD     $0x10, Y5, Y5
-	VPBLENDW   $0xaa, Y3, Y5, Y5
-	VMOVNTPS   Y5, 32(DX)
+	VPADDD     Y5, Y3, Y3
+	VPSRLD     $0x10, Y6, Y4
+	VPAND      Y1, Y4, Y4
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y6, Y4, Y4
+	VPSRLD     $0x10, Y3, Y3
+	VPBLENDW   $0xaa, Y4, Y3, Y3
+	VMOVNTPS   Y3, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -664,17 +882,17 @@ loop:
 	VPAND       highAVX2<>+0(SB), Y7, Y8
 	VPSLLD      $0x10, Y7, Y7
 	VMULPS      (DX), Y5, Y9
+	VMULPS      64(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y10, Y3
 	VMULPS      Y0, Y7, Y7
-	VMOVUPS     (BX), Y9
-	VFMADD231PS Y7, Y5, Y9
-	VMOVUPS     Y9, (BX)
-	VMULPS      64(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y3
 	VMULPS      Y0, Y8, Y8
-	VMOVUPS     64(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 64(BX)
+	VMOVUPS     (BX), Y9
+	VMOVUPS     64(BX), Y10
+	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
+	VMOVUPS     Y9, (BX)
+	VMOVUPS     Y10, 64(BX)
 	VMOVUPS     32(AX), Y5
 	VPAND       highAVX2<>+0(SB), Y5, Y6
 	VPSLLD      $0x10, Y5, Y5
@@ -682,17 +900,17 @@ loop:
 	VPAND       highAVX2<>+0(SB), Y7, Y8
 	VPSLLD      $0x10, Y7, Y7
 	VMULPS      32(DX), Y5, Y9
+	VMULPS      96(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y2
+	VFMADD231PS Y8, Y10, Y4
 	VMULPS      Y0, Y7, Y7
-	VMOVUPS     32(BX), Y9
-	VFMADD231PS Y7, Y5, Y9
-	VMOVUPS     Y9, 32(BX)
-	VMULPS      96(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y4
 	VMULPS      Y0, Y8, Y8
-	VMOVUPS     96(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 96(BX)
+	VMOVUPS     32(BX), Y9
+	VMOVUPS     96(BX), Y10
+	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
+	VMOVUPS     Y9, 32(BX)
+	VMOVUPS     Y10, 96(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -705,6 +923,213 @@ done:
 	VMOVUPS Y2, 32(DI)
 	VMOVUPS Y3, 64(DI)
 	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsPipeBF16AVX2(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMOVUPS      96(DI), Y4
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	VMOVUPS     (SI), Y5
+	VPAND       highAVX2<>+0(SB), Y5, Y6
+	VPSLLD      $0x10, Y5, Y5
+	VFMADD231PS Y5, Y5, Y1
+	VFMADD231PS Y6, Y6, Y3
+	VMOVUPS     32(SI), Y5
+	VPAND       highAVX2<>+0(SB), Y5, Y6
+	VPSLLD      $0x10, Y5, Y5
+	VFMADD231PS Y5, Y5, Y2
+	VFMADD231PS Y6, Y6, Y4
+	VMOVUPS     (AX), Y5
+	VPAND       highAVX2<>+0(SB), Y5, Y6
+	VPSLLD      $0x10, Y5, Y5
+	VMOVUPS     32(AX), Y7
+	VPAND       highAVX2<>+0(SB), Y7, Y8
+	VPSLLD      $0x10, Y7, Y7
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y0, Y6, Y6
+	VMULPS      Y0, Y7, Y7
+	VMULPS      Y0, Y8, Y8
+	VMULPS      (CX), Y5, Y5
+	VMULPS      64(CX), Y6, Y6
+	VMULPS      32(CX), Y7, Y7
+	VMULPS      96(CX), Y8, Y8
+	VPSRLD      $0x10, Y5, Y9
+	VPAND       roundAVX2<>+0(SB), Y9, Y9
+	VPADDD      roundAVX2<>+64(SB), Y9, Y9
+	VPADDD      Y5, Y9, Y9
+	VPSRLD      $0x10, Y6, Y5
+	VPAND       roundAVX2<>+0(SB), Y5, Y5
+	VPADDD      roundAVX2<>+64(SB), Y5, Y5
+	VPADDD      Y6, Y5, Y5
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y5, Y9, Y9
+	VMOVNTPS    Y9, (DX)
+	VPSRLD      $0x10, Y7, Y5
+	VPAND       roundAVX2<>+0(SB), Y5, Y5
+	VPADDD      roundAVX2<>+64(SB), Y5, Y5
+	VPADDD      Y7, Y5, Y5
+	VPSRLD      $0x10, Y8, Y6
+	VPAND       roundAVX2<>+0(SB), Y6, Y6
+	VPADDD      roundAVX2<>+64(SB), Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VMOVNTPS    Y5, 32(DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 64(DI)
+	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsGradPipeBF16AVX2(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Y0
+	VBROADCASTSS c+44(FP), Y1
+	VBROADCASTSS nextR+80(FP), Y2
+	VMOVUPS      (R10), Y3
+	VMOVUPS      32(R10), Y4
+	VMOVUPS      64(R10), Y5
+	VMOVUPS      96(R10), Y6
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VMOVUPS      (DI), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      (R8), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       (DX), Y7, Y11
+	VMULPS       64(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y12, Y5
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      (R9), Y11
+	VMOVUPS      64(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, (R9)
+	VMOVUPS      Y12, 64(R9)
+	VMOVUPS      (AX), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      (CX), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       (DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       64(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        roundAVX2<>+0(SB), Y9, Y9
+	VPADDD       roundAVX2<>+64(SB), Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPSRLD       $0x10, Y8, Y7
+	VPAND        roundAVX2<>+0(SB), Y7, Y7
+	VPADDD       roundAVX2<>+64(SB), Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VMOVNTPS     Y9, (BX)
+	VMOVUPS      32(DI), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      32(R8), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       32(DX), Y7, Y11
+	VMULPS       96(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y4
+	VFMADD231PS  Y10, Y12, Y6
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      32(R9), Y11
+	VMOVUPS      96(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, 32(R9)
+	VMOVUPS      Y12, 96(R9)
+	VMOVUPS      32(AX), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      32(CX), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       32(DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       96(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        roundAVX2<>+0(SB), Y9, Y9
+	VPADDD       roundAVX2<>+64(SB), Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPSRLD       $0x10, Y8, Y7
+	VPAND        roundAVX2<>+0(SB), Y7, Y7
+	VPADDD       roundAVX2<>+64(SB), Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VMOVNTPS     Y9, 32(BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Y3, (R10)
+	VMOVUPS Y4, 32(R10)
+	VMOVUPS Y5, 64(R10)
+	VMOVUPS Y6, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -737,59 +1162,59 @@ plainloop:
 	VMOVUPS    (AX), Y4
 	VPAND      highAVX2<>+0(SB), Y4, Y5
 	VPSLLD     $0x10, Y4, Y4
+	VMOVUPS    32(AX), Y6
+	VPAND      highAVX2<>+0(SB), Y6, Y7
+	VPSLLD     $0x10, Y6, Y6
 	VMULPS     Y0, Y4, Y4
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
-	VPAND      Y3, Y6, Y4
+	VMULPS     Y0, Y5, Y5
+	VMULPS     Y0, Y6, Y6
+	VMULPS     Y0, Y7, Y7
+	VPSRLD     $0x10, Y4, Y8
+	VPSRLD     $0x10, Y5, Y9
+	VPSRLD     $0x10, Y6, Y10
+	VPSRLD     $0x10, Y7, Y11
+	VPAND      Y1, Y8, Y8
+	VPAND      Y1, Y9, Y9
+	VPAND      Y1, Y10, Y10
+	VPAND      Y1, Y11, Y11
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y2, Y9, Y9
+	VPADDD     Y2, Y10, Y10
+	VPADDD     Y2, Y11, Y11
+	VPADDD     Y4, Y8, Y8
+	VPADDD     Y5, Y9, Y9
+	VPADDD     Y6, Y10, Y10
+	VPADDD     Y7, Y11, Y11
+	VPAND      Y3, Y8, Y4
+	VPAND      Y3, Y9, Y5
+	VPAND      Y3, Y10, Y6
+	VPAND      Y3, Y11, Y7
 	VMULPS     (CX), Y4, Y4
-	VMULPS     Y0, Y5, Y5
-	VPSRLD     $0x10, Y5, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y5, Y6, Y6
-	VPAND      Y3, Y6, Y5
 	VMULPS     64(CX), Y5, Y5
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
+	VMULPS     32(CX), Y6, Y6
+	VMULPS     96(CX), Y7, Y7
+	VPSRLD     $0x10, Y4, Y8
+	VPAND      Y1, Y8, Y8
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y4, Y8, Y8
 	VPSRLD     $0x10, Y5, Y4
 	VPAND      Y1, Y4, Y4
 	VPADDD     Y2, Y4, Y4
 	VPADDD     Y5, Y4, Y4
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y4, Y6, Y6
-	VMOVUPS    Y6, (DX)
-	VMOVUPS    32(AX), Y4
-	VPAND      highAVX2<>+0(SB), Y4, Y5
-	VPSLLD     $0x10, Y4, Y4
-	VMULPS     Y0, Y4, Y4
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
-	VPAND      Y3, Y6, Y4
-	VMULPS     32(CX), Y4, Y4
-	VMULPS     Y0, Y5, Y5
-	VPSRLD     $0x10, Y5, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y5, Y6, Y6
-	VPAND      Y3, Y6, Y5
-	VMULPS     96(CX), Y5, Y5
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
-	VPSRLD     $0x10, Y5, Y4
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y4, Y8, Y8
+	VMOVUPS    Y8, (DX)
+	VPSRLD     $0x10, Y6, Y4
 	VPAND      Y1, Y4, Y4
 	VPADDD     Y2, Y4, Y4
-	VPADDD     Y5, Y4, Y4
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y4, Y6, Y6
-	VMOVUPS    Y6, 32(DX)
+	VPADDD     Y6, Y4, Y4
+	VPSRLD     $0x10, Y7, Y5
+	VPAND      Y1, Y5, Y5
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y7, Y5, Y5
+	VPSRLD     $0x10, Y4, Y4
+	VPBLENDW   $0xaa, Y5, Y4, Y4
+	VMOVUPS    Y4, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -809,59 +1234,59 @@ aroundloop:
 	VMOVUPS    (AX), Y4
 	VPAND      highAVX2<>+0(SB), Y4, Y5
 	VPSLLD     $0x10, Y4, Y4
+	VMOVUPS    32(AX), Y6
+	VPAND      highAVX2<>+0(SB), Y6, Y7
+	VPSLLD     $0x10, Y6, Y6
 	VMULPS     Y0, Y4, Y4
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
-	VPAND      Y3, Y6, Y4
+	VMULPS     Y0, Y5, Y5
+	VMULPS     Y0, Y6, Y6
+	VMULPS     Y0, Y7, Y7
+	VPSRLD     $0x10, Y4, Y8
+	VPSRLD     $0x10, Y5, Y9
+	VPSRLD     $0x10, Y6, Y10
+	VPSRLD     $0x10, Y7, Y11
+	VPAND      Y1, Y8, Y8
+	VPAND      Y1, Y9, Y9
+	VPAND      Y1, Y10, Y10
+	VPAND      Y1, Y11, Y11
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y2, Y9, Y9
+	VPADDD     Y2, Y10, Y10
+	VPADDD     Y2, Y11, Y11
+	VPADDD     Y4, Y8, Y8
+	VPADDD     Y5, Y9, Y9
+	VPADDD     Y6, Y10, Y10
+	VPADDD     Y7, Y11, Y11
+	VPAND      Y3, Y8, Y4
+	VPAND      Y3, Y9, Y5
+	VPAND      Y3, Y10, Y6
+	VPAND      Y3, Y11, Y7
 	VMULPS     (CX), Y4, Y4
-	VMULPS     Y0, Y5, Y5
-	VPSRLD     $0x10, Y5, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y5, Y6, Y6
-	VPAND      Y3, Y6, Y5
 	VMULPS     64(CX), Y5, Y5
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
+	VMULPS     32(CX), Y6, Y6
+	VMULPS     96(CX), Y7, Y7
+	VPSRLD     $0x10, Y4, Y8
+	VPAND      Y1, Y8, Y8
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y4, Y8, Y8
 	VPSRLD     $0x10, Y5, Y4
 	VPAND      Y1, Y4, Y4
 	VPADDD     Y2, Y4, Y4
 	VPADDD     Y5, Y4, Y4
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y4, Y6, Y6
-	VMOVNTPS   Y6, (DX)
-	VMOVUPS    32(AX), Y4
-	VPAND      highAVX2<>+0(SB), Y4, Y5
-	VPSLLD     $0x10, Y4, Y4
-	VMULPS     Y0, Y4, Y4
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
-	VPAND      Y3, Y6, Y4
-	VMULPS     32(CX), Y4, Y4
-	VMULPS     Y0, Y5, Y5
-	VPSRLD     $0x10, Y5, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y5, Y6, Y6
-	VPAND      Y3, Y6, Y5
-	VMULPS     96(CX), Y5, Y5
-	VPSRLD     $0x10, Y4, Y6
-	VPAND      Y1, Y6, Y6
-	VPADDD     Y2, Y6, Y6
-	VPADDD     Y4, Y6, Y6
-	VPSRLD     $0x10, Y5, Y4
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y4, Y8, Y8
+	VMOVNTPS   Y8, (DX)
+	VPSRLD     $0x10, Y6, Y4
 	VPAND      Y1, Y4, Y4
 	VPADDD     Y2, Y4, Y4
-	VPADDD     Y5, Y4, Y4
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y4, Y6, Y6
-	VMOVNTPS   Y6, 32(DX)
+	VPADDD     Y6, Y4, Y4
+	VPSRLD     $0x10, Y7, Y5
+	VPAND      Y1, Y5, Y5
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y7, Y5, Y5
+	VPSRLD     $0x10, Y4, Y4
+	VPBLENDW   $0xaa, Y5, Y4, Y4
+	VMOVNTPS   Y4, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -908,27 +1333,27 @@ loop:
 	VPAND       highAVX2<>+0(SB), Y10, Y11
 	VPSLLD      $0x10, Y10, Y10
 	VMULPS      (DX), Y8, Y12
+	VMULPS      64(DX), Y9, Y13
 	VFMADD231PS Y10, Y12, Y1
+	VFMADD231PS Y11, Y13, Y3
 	VMULPS      Y0, Y10, Y10
-	VPSRLD      $0x10, Y10, Y12
-	VPAND       Y5, Y12, Y12
-	VPADDD      Y6, Y12, Y12
-	VPADDD      Y10, Y12, Y12
-	VPAND       Y7, Y12, Y10
-	VMOVUPS     (BX), Y12
-	VFMADD231PS Y10, Y8, Y12
-	VMOVUPS     Y12, (BX)
-	VMULPS      64(DX), Y9, Y8
-	VFMADD231PS Y11, Y8, Y3
 	VMULPS      Y0, Y11, Y11
-	VPSRLD      $0x10, Y11, Y8
-	VPAND       Y5, Y8, Y8
-	VPADDD      Y6, Y8, Y8
-	VPADDD      Y11, Y8, Y8
-	VPAND       Y7, Y8, Y11
-	VMOVUPS     64(BX), Y8
-	VFMADD231PS Y11, Y9, Y8
-	VMOVUPS     Y8, 64(BX)
+	VPSRLD      $0x10, Y10, Y12
+	VPSRLD      $0x10, Y11, Y13
+	VPAND       Y5, Y12, Y12
+	VPAND       Y5, Y13, Y13
+	VPADDD      Y6, Y12, Y12
+	VPADDD      Y6, Y13, Y13
+	VPADDD      Y10, Y12, Y12
+	VPADDD      Y11, Y13, Y13
+	VPAND       Y7, Y12, Y10
+	VPAND       Y7, Y13, Y11
+	VMOVUPS     (BX), Y12
+	VMOVUPS     64(BX), Y13
+	VFMADD231PS Y10, Y8, Y12
+	VFMADD231PS Y11, Y9, Y13
+	VMOVUPS     Y12, (BX)
+	VMOVUPS     Y13, 64(BX)
 	VMOVUPS     32(AX), Y8
 	VPAND       highAVX2<>+0(SB), Y8, Y9
 	VPSLLD      $0x10, Y8, Y8
@@ -936,27 +1361,27 @@ loop:
 	VPAND       highAVX2<>+0(SB), Y10, Y11
 	VPSLLD      $0x10, Y10, Y10
 	VMULPS      32(DX), Y8, Y12
+	VMULPS      96(DX), Y9, Y13
 	VFMADD231PS Y10, Y12, Y2
+	VFMADD231PS Y11, Y13, Y4
 	VMULPS      Y0, Y10, Y10
-	VPSRLD      $0x10, Y10, Y12
-	VPAND       Y5, Y12, Y12
-	VPADDD      Y6, Y12, Y12
-	VPADDD      Y10, Y12, Y12
-	VPAND       Y7, Y12, Y10
-	VMOVUPS     32(BX), Y12
-	VFMADD231PS Y10, Y8, Y12
-	VMOVUPS     Y12, 32(BX)
-	VMULPS      96(DX), Y9, Y8
-	VFMADD231PS Y11, Y8, Y4
 	VMULPS      Y0, Y11, Y11
-	VPSRLD      $0x10, Y11, Y8
-	VPAND       Y5, Y8, Y8
-	VPADDD      Y6, Y8, Y8
-	VPADDD      Y11, Y8, Y8
-	VPAND       Y7, Y8, Y11
-	VMOVUPS     96(BX), Y8
-	VFMADD231PS Y11, Y9, Y8
-	VMOVUPS     Y8, 96(BX)
+	VPSRLD      $0x10, Y10, Y12
+	VPSRLD      $0x10, Y11, Y13
+	VPAND       Y5, Y12, Y12
+	VPAND       Y5, Y13, Y13
+	VPADDD      Y6, Y12, Y12
+	VPADDD      Y6, Y13, Y13
+	VPADDD      Y10, Y12, Y12
+	VPADDD      Y11, Y13, Y13
+	VPAND       Y7, Y12, Y10
+	VPAND       Y7, Y13, Y11
+	VMOVUPS     32(BX), Y12
+	VMOVUPS     96(BX), Y13
+	VFMADD231PS Y10, Y8, Y12
+	VFMADD231PS Y11, Y9, Y13
+	VMOVUPS     Y12, 32(BX)
+	VMOVUPS     Y13, 96(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -969,6 +1394,253 @@ done:
 	VMOVUPS Y2, 32(DI)
 	VMOVUPS Y3, 64(DI)
 	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeRoundBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsPipeRoundBF16AVX2(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMOVUPS      96(DI), Y4
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	VMOVUPS     (SI), Y5
+	VPAND       highAVX2<>+0(SB), Y5, Y6
+	VPSLLD      $0x10, Y5, Y5
+	VFMADD231PS Y5, Y5, Y1
+	VFMADD231PS Y6, Y6, Y3
+	VMOVUPS     32(SI), Y5
+	VPAND       highAVX2<>+0(SB), Y5, Y6
+	VPSLLD      $0x10, Y5, Y5
+	VFMADD231PS Y5, Y5, Y2
+	VFMADD231PS Y6, Y6, Y4
+	VMOVUPS     (AX), Y5
+	VPAND       highAVX2<>+0(SB), Y5, Y6
+	VPSLLD      $0x10, Y5, Y5
+	VMOVUPS     32(AX), Y7
+	VPAND       highAVX2<>+0(SB), Y7, Y8
+	VPSLLD      $0x10, Y7, Y7
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y0, Y6, Y6
+	VMULPS      Y0, Y7, Y7
+	VMULPS      Y0, Y8, Y8
+	VPSRLD      $0x10, Y5, Y9
+	VPSRLD      $0x10, Y6, Y10
+	VPSRLD      $0x10, Y7, Y11
+	VPSRLD      $0x10, Y8, Y12
+	VPAND       roundAVX2<>+0(SB), Y9, Y9
+	VPAND       roundAVX2<>+0(SB), Y10, Y10
+	VPAND       roundAVX2<>+0(SB), Y11, Y11
+	VPAND       roundAVX2<>+0(SB), Y12, Y12
+	VPADDD      roundAVX2<>+64(SB), Y9, Y9
+	VPADDD      roundAVX2<>+64(SB), Y10, Y10
+	VPADDD      roundAVX2<>+64(SB), Y11, Y11
+	VPADDD      roundAVX2<>+64(SB), Y12, Y12
+	VPADDD      Y5, Y9, Y9
+	VPADDD      Y6, Y10, Y10
+	VPADDD      Y7, Y11, Y11
+	VPADDD      Y8, Y12, Y12
+	VPAND       roundAVX2<>+128(SB), Y9, Y5
+	VPAND       roundAVX2<>+128(SB), Y10, Y6
+	VPAND       roundAVX2<>+128(SB), Y11, Y7
+	VPAND       roundAVX2<>+128(SB), Y12, Y8
+	VMULPS      (CX), Y5, Y5
+	VMULPS      64(CX), Y6, Y6
+	VMULPS      32(CX), Y7, Y7
+	VMULPS      96(CX), Y8, Y8
+	VPSRLD      $0x10, Y5, Y9
+	VPAND       roundAVX2<>+0(SB), Y9, Y9
+	VPADDD      roundAVX2<>+64(SB), Y9, Y9
+	VPADDD      Y5, Y9, Y9
+	VPSRLD      $0x10, Y6, Y5
+	VPAND       roundAVX2<>+0(SB), Y5, Y5
+	VPADDD      roundAVX2<>+64(SB), Y5, Y5
+	VPADDD      Y6, Y5, Y5
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y5, Y9, Y9
+	VMOVNTPS    Y9, (DX)
+	VPSRLD      $0x10, Y7, Y5
+	VPAND       roundAVX2<>+0(SB), Y5, Y5
+	VPADDD      roundAVX2<>+64(SB), Y5, Y5
+	VPADDD      Y7, Y5, Y5
+	VPSRLD      $0x10, Y8, Y6
+	VPAND       roundAVX2<>+0(SB), Y6, Y6
+	VPADDD      roundAVX2<>+64(SB), Y6, Y6
+	VPADDD      Y8, Y6, Y6
+	VPSRLD      $0x10, Y5, Y5
+	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VMOVNTPS    Y5, 32(DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 64(DI)
+	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeRoundBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·rmsGradPipeRoundBF16AVX2(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Y0
+	VBROADCASTSS c+44(FP), Y1
+	VBROADCASTSS nextR+80(FP), Y2
+	VMOVUPS      (R10), Y3
+	VMOVUPS      32(R10), Y4
+	VMOVUPS      64(R10), Y5
+	VMOVUPS      96(R10), Y6
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VMOVUPS      (DI), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      (R8), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       (DX), Y7, Y11
+	VMULPS       64(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y12, Y5
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VPSRLD       $0x10, Y9, Y11
+	VPSRLD       $0x10, Y10, Y12
+	VPAND        roundAVX2<>+0(SB), Y11, Y11
+	VPAND        roundAVX2<>+0(SB), Y12, Y12
+	VPADDD       roundAVX2<>+64(SB), Y11, Y11
+	VPADDD       roundAVX2<>+64(SB), Y12, Y12
+	VPADDD       Y9, Y11, Y11
+	VPADDD       Y10, Y12, Y12
+	VPAND        roundAVX2<>+128(SB), Y11, Y9
+	VPAND        roundAVX2<>+128(SB), Y12, Y10
+	VMOVUPS      (R9), Y11
+	VMOVUPS      64(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, (R9)
+	VMOVUPS      Y12, 64(R9)
+	VMOVUPS      (AX), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      (CX), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       (DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       64(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        roundAVX2<>+0(SB), Y9, Y9
+	VPADDD       roundAVX2<>+64(SB), Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPSRLD       $0x10, Y8, Y7
+	VPAND        roundAVX2<>+0(SB), Y7, Y7
+	VPADDD       roundAVX2<>+64(SB), Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VMOVNTPS     Y9, (BX)
+	VMOVUPS      32(DI), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      32(R8), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       32(DX), Y7, Y11
+	VMULPS       96(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y4
+	VFMADD231PS  Y10, Y12, Y6
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VPSRLD       $0x10, Y9, Y11
+	VPSRLD       $0x10, Y10, Y12
+	VPAND        roundAVX2<>+0(SB), Y11, Y11
+	VPAND        roundAVX2<>+0(SB), Y12, Y12
+	VPADDD       roundAVX2<>+64(SB), Y11, Y11
+	VPADDD       roundAVX2<>+64(SB), Y12, Y12
+	VPADDD       Y9, Y11, Y11
+	VPADDD       Y10, Y12, Y12
+	VPAND        roundAVX2<>+128(SB), Y11, Y9
+	VPAND        roundAVX2<>+128(SB), Y12, Y10
+	VMOVUPS      32(R9), Y11
+	VMOVUPS      96(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, 32(R9)
+	VMOVUPS      Y12, 96(R9)
+	VMOVUPS      32(AX), Y7
+	VPAND        highAVX2<>+0(SB), Y7, Y8
+	VPSLLD       $0x10, Y7, Y7
+	VMOVUPS      32(CX), Y9
+	VPAND        highAVX2<>+0(SB), Y9, Y10
+	VPSLLD       $0x10, Y9, Y9
+	VMULPS       32(DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       96(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VPSRLD       $0x10, Y7, Y9
+	VPAND        roundAVX2<>+0(SB), Y9, Y9
+	VPADDD       roundAVX2<>+64(SB), Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPSRLD       $0x10, Y8, Y7
+	VPAND        roundAVX2<>+0(SB), Y7, Y7
+	VPADDD       roundAVX2<>+64(SB), Y7, Y7
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VMOVNTPS     Y9, 32(BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Y3, (R10)
+	VMOVUPS Y4, 32(R10)
+	VMOVUPS Y5, 64(R10)
+	VMOVUPS Y6, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -1142,23 +1814,23 @@ plainloop:
 	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
+	VCVTPH2PS   32(AX), Y3
+	VCVTPH2PS   48(AX), Y4
 	VMULPS      Y0, Y1, Y1
+	VMULPS      Y0, Y2, Y2
+	VMULPS      Y0, Y3, Y3
+	VMULPS      Y0, Y4, Y4
 	VMULPS      (CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
 	VMULPS      32(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
+	VMULPS      64(CX), Y3, Y3
+	VMULPS      96(CX), Y4, Y4
+	VCVTPS2PH   $0x00, Y1, X5
 	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVUPS     Y1, (DX)
-	VCVTPH2PS   32(AX), Y1
-	VCVTPH2PS   48(AX), Y2
-	VMULPS      Y0, Y1, Y1
-	VMULPS      64(CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
-	VMULPS      96(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
-	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VCVTPS2PH   $0x00, Y3, X5
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVUPS     Y1, 32(DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -1178,23 +1850,23 @@ aroundloop:
 	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
+	VCVTPH2PS   32(AX), Y3
+	VCVTPH2PS   48(AX), Y4
 	VMULPS      Y0, Y1, Y1
+	VMULPS      Y0, Y2, Y2
+	VMULPS      Y0, Y3, Y3
+	VMULPS      Y0, Y4, Y4
 	VMULPS      (CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
 	VMULPS      32(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
+	VMULPS      64(CX), Y3, Y3
+	VMULPS      96(CX), Y4, Y4
+	VCVTPS2PH   $0x00, Y1, X5
 	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVNTPS    Y1, (DX)
-	VCVTPH2PS   32(AX), Y1
-	VCVTPH2PS   48(AX), Y2
-	VMULPS      Y0, Y1, Y1
-	VMULPS      64(CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
-	VMULPS      96(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
-	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VCVTPS2PH   $0x00, Y3, X5
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVNTPS    Y1, 32(DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -1231,33 +1903,33 @@ loop:
 	VCVTPH2PS   (CX), Y7
 	VCVTPH2PS   16(CX), Y8
 	VMULPS      (DX), Y5, Y9
+	VMULPS      32(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y10, Y2
 	VMULPS      Y0, Y7, Y7
-	VMOVUPS     (BX), Y9
-	VFMADD231PS Y7, Y5, Y9
-	VMOVUPS     Y9, (BX)
-	VMULPS      32(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y2
 	VMULPS      Y0, Y8, Y8
-	VMOVUPS     32(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 32(BX)
+	VMOVUPS     (BX), Y9
+	VMOVUPS     32(BX), Y10
+	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
+	VMOVUPS     Y9, (BX)
+	VMOVUPS     Y10, 32(BX)
 	VCVTPH2PS   32(AX), Y5
 	VCVTPH2PS   48(AX), Y6
 	VCVTPH2PS   32(CX), Y7
 	VCVTPH2PS   48(CX), Y8
 	VMULPS      64(DX), Y5, Y9
+	VMULPS      96(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y3
+	VFMADD231PS Y8, Y10, Y4
 	VMULPS      Y0, Y7, Y7
-	VMOVUPS     64(BX), Y9
-	VFMADD231PS Y7, Y5, Y9
-	VMOVUPS     Y9, 64(BX)
-	VMULPS      96(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y4
 	VMULPS      Y0, Y8, Y8
-	VMOVUPS     96(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 96(BX)
+	VMOVUPS     64(BX), Y9
+	VMOVUPS     96(BX), Y10
+	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
+	VMOVUPS     Y9, 64(BX)
+	VMOVUPS     Y10, 96(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -1270,6 +1942,173 @@ done:
 	VMOVUPS Y2, 32(DI)
 	VMOVUPS Y3, 64(DI)
 	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·rmsPipeF16AVX2(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMOVUPS      96(DI), Y4
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	VCVTPH2PS   (SI), Y5
+	VCVTPH2PS   16(SI), Y6
+	VFMADD231PS Y5, Y5, Y1
+	VFMADD231PS Y6, Y6, Y2
+	VCVTPH2PS   32(SI), Y5
+	VCVTPH2PS   48(SI), Y6
+	VFMADD231PS Y5, Y5, Y3
+	VFMADD231PS Y6, Y6, Y4
+	VCVTPH2PS   (AX), Y5
+	VCVTPH2PS   16(AX), Y6
+	VCVTPH2PS   32(AX), Y8
+	VCVTPH2PS   48(AX), Y9
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y0, Y6, Y6
+	VMULPS      Y0, Y8, Y8
+	VMULPS      Y0, Y9, Y9
+	VMULPS      (CX), Y5, Y5
+	VMULPS      32(CX), Y6, Y6
+	VMULPS      64(CX), Y8, Y8
+	VMULPS      96(CX), Y9, Y9
+	VCVTPS2PH   $0x00, Y5, X7
+	VCVTPS2PH   $0x00, Y6, X5
+	VINSERTI128 $0x01, X5, Y7, Y5
+	VMOVNTPS    Y5, (DX)
+	VCVTPS2PH   $0x00, Y8, X7
+	VCVTPS2PH   $0x00, Y9, X5
+	VINSERTI128 $0x01, X5, Y7, Y5
+	VMOVNTPS    Y5, 32(DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 64(DI)
+	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·rmsGradPipeF16AVX2(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Y0
+	VBROADCASTSS c+44(FP), Y1
+	VBROADCASTSS nextR+80(FP), Y2
+	VMOVUPS      (R10), Y3
+	VMOVUPS      32(R10), Y4
+	VMOVUPS      64(R10), Y5
+	VMOVUPS      96(R10), Y6
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VCVTPH2PS    (DI), Y7
+	VCVTPH2PS    16(DI), Y8
+	VCVTPH2PS    (R8), Y9
+	VCVTPH2PS    16(R8), Y10
+	VMULPS       (DX), Y7, Y11
+	VMULPS       32(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y12, Y4
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      (R9), Y11
+	VMOVUPS      32(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, (R9)
+	VMOVUPS      Y12, 32(R9)
+	VCVTPH2PS    (AX), Y7
+	VCVTPH2PS    16(AX), Y8
+	VCVTPH2PS    (CX), Y9
+	VCVTPH2PS    16(CX), Y10
+	VMULPS       (DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       32(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VCVTPS2PH    $0x00, Y7, X13
+	VCVTPS2PH    $0x00, Y8, X7
+	VINSERTI128  $0x01, X7, Y13, Y7
+	VMOVNTPS     Y7, (BX)
+	VCVTPH2PS    32(DI), Y7
+	VCVTPH2PS    48(DI), Y8
+	VCVTPH2PS    32(R8), Y9
+	VCVTPH2PS    48(R8), Y10
+	VMULPS       64(DX), Y7, Y11
+	VMULPS       96(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      64(R9), Y11
+	VMOVUPS      96(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, 64(R9)
+	VMOVUPS      Y12, 96(R9)
+	VCVTPH2PS    32(AX), Y7
+	VCVTPH2PS    48(AX), Y8
+	VCVTPH2PS    32(CX), Y9
+	VCVTPH2PS    48(CX), Y10
+	VMULPS       64(DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       96(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VCVTPS2PH    $0x00, Y7, X13
+	VCVTPS2PH    $0x00, Y8, X7
+	VINSERTI128  $0x01, X7, Y13, Y7
+	VMOVNTPS     Y7, 32(BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Y3, (R10)
+	VMOVUPS Y4, 32(R10)
+	VMOVUPS Y5, 64(R10)
+	VMOVUPS Y6, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -1292,31 +2131,31 @@ plainloop:
 	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
+	VCVTPH2PS   32(AX), Y3
+	VCVTPH2PS   48(AX), Y4
 	VMULPS      Y0, Y1, Y1
+	VMULPS      Y0, Y2, Y2
+	VMULPS      Y0, Y3, Y3
+	VMULPS      Y0, Y4, Y4
 	VCVTPS2PH   $0x00, Y1, X1
 	VCVTPH2PS   X1, Y1
+	VCVTPS2PH   $0x00, Y2, X2
+	VCVTPH2PS   X2, Y2
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPH2PS   X3, Y3
+	VCVTPS2PH   $0x00, Y4, X4
+	VCVTPH2PS   X4, Y4
 	VMULPS      (CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
-	VCVTPS2PH   $0x00, Y2, X2
-	VCVTPH2PS   X2, Y2
 	VMULPS      32(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
+	VMULPS      64(CX), Y3, Y3
+	VMULPS      96(CX), Y4, Y4
+	VCVTPS2PH   $0x00, Y1, X5
 	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVUPS     Y1, (DX)
-	VCVTPH2PS   32(AX), Y1
-	VCVTPH2PS   48(AX), Y2
-	VMULPS      Y0, Y1, Y1
-	VCVTPS2PH   $0x00, Y1, X1
-	VCVTPH2PS   X1, Y1
-	VMULPS      64(CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
-	VCVTPS2PH   $0x00, Y2, X2
-	VCVTPH2PS   X2, Y2
-	VMULPS      96(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
-	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VCVTPS2PH   $0x00, Y3, X5
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVUPS     Y1, 32(DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -1336,31 +2175,31 @@ aroundloop:
 	PREFETCHT1  (AX)(SI*1)
 	VCVTPH2PS   (AX), Y1
 	VCVTPH2PS   16(AX), Y2
+	VCVTPH2PS   32(AX), Y3
+	VCVTPH2PS   48(AX), Y4
 	VMULPS      Y0, Y1, Y1
+	VMULPS      Y0, Y2, Y2
+	VMULPS      Y0, Y3, Y3
+	VMULPS      Y0, Y4, Y4
 	VCVTPS2PH   $0x00, Y1, X1
 	VCVTPH2PS   X1, Y1
+	VCVTPS2PH   $0x00, Y2, X2
+	VCVTPH2PS   X2, Y2
+	VCVTPS2PH   $0x00, Y3, X3
+	VCVTPH2PS   X3, Y3
+	VCVTPS2PH   $0x00, Y4, X4
+	VCVTPH2PS   X4, Y4
 	VMULPS      (CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
-	VCVTPS2PH   $0x00, Y2, X2
-	VCVTPH2PS   X2, Y2
 	VMULPS      32(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
+	VMULPS      64(CX), Y3, Y3
+	VMULPS      96(CX), Y4, Y4
+	VCVTPS2PH   $0x00, Y1, X5
 	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVNTPS    Y1, (DX)
-	VCVTPH2PS   32(AX), Y1
-	VCVTPH2PS   48(AX), Y2
-	VMULPS      Y0, Y1, Y1
-	VCVTPS2PH   $0x00, Y1, X1
-	VCVTPH2PS   X1, Y1
-	VMULPS      64(CX), Y1, Y1
-	VMULPS      Y0, Y2, Y2
-	VCVTPS2PH   $0x00, Y2, X2
-	VCVTPH2PS   X2, Y2
-	VMULPS      96(CX), Y2, Y2
-	VCVTPS2PH   $0x00, Y1, X3
-	VCVTPS2PH   $0x00, Y2, X1
-	VINSERTI128 $0x01, X1, Y3, Y1
+	VCVTPS2PH   $0x00, Y3, X5
+	VCVTPS2PH   $0x00, Y4, X1
+	VINSERTI128 $0x01, X1, Y5, Y1
 	VMOVNTPS    Y1, 32(DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -1397,41 +2236,41 @@ loop:
 	VCVTPH2PS   (CX), Y7
 	VCVTPH2PS   16(CX), Y8
 	VMULPS      (DX), Y5, Y9
+	VMULPS      32(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y10, Y2
 	VMULPS      Y0, Y7, Y7
+	VMULPS      Y0, Y8, Y8
 	VCVTPS2PH   $0x00, Y7, X7
 	VCVTPH2PS   X7, Y7
+	VCVTPS2PH   $0x00, Y8, X8
+	VCVTPH2PS   X8, Y8
 	VMOVUPS     (BX), Y9
+	VMOVUPS     32(BX), Y10
 	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
 	VMOVUPS     Y9, (BX)
-	VMULPS      32(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y2
-	VMULPS      Y0, Y8, Y8
-	VCVTPS2PH   $0x00, Y8, X5
-	VCVTPH2PS   X5, Y8
-	VMOVUPS     32(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 32(BX)
+	VMOVUPS     Y10, 32(BX)
 	VCVTPH2PS   32(AX), Y5
 	VCVTPH2PS   48(AX), Y6
 	VCVTPH2PS   32(CX), Y7
 	VCVTPH2PS   48(CX), Y8
 	VMULPS      64(DX), Y5, Y9
+	VMULPS      96(DX), Y6, Y10
 	VFMADD231PS Y7, Y9, Y3
+	VFMADD231PS Y8, Y10, Y4
 	VMULPS      Y0, Y7, Y7
+	VMULPS      Y0, Y8, Y8
 	VCVTPS2PH   $0x00, Y7, X7
 	VCVTPH2PS   X7, Y7
+	VCVTPS2PH   $0x00, Y8, X8
+	VCVTPH2PS   X8, Y8
 	VMOVUPS     64(BX), Y9
+	VMOVUPS     96(BX), Y10
 	VFMADD231PS Y7, Y5, Y9
+	VFMADD231PS Y8, Y6, Y10
 	VMOVUPS     Y9, 64(BX)
-	VMULPS      96(DX), Y6, Y5
-	VFMADD231PS Y8, Y5, Y4
-	VMULPS      Y0, Y8, Y8
-	VCVTPS2PH   $0x00, Y8, X5
-	VCVTPH2PS   X5, Y8
-	VMOVUPS     96(BX), Y5
-	VFMADD231PS Y8, Y6, Y5
-	VMOVUPS     Y5, 96(BX)
+	VMOVUPS     Y10, 96(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -1444,6 +2283,189 @@ done:
 	VMOVUPS Y2, 32(DI)
 	VMOVUPS Y3, 64(DI)
 	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeRoundF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·rmsPipeRoundF16AVX2(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMOVUPS      96(DI), Y4
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	VCVTPH2PS   (SI), Y5
+	VCVTPH2PS   16(SI), Y6
+	VFMADD231PS Y5, Y5, Y1
+	VFMADD231PS Y6, Y6, Y2
+	VCVTPH2PS   32(SI), Y5
+	VCVTPH2PS   48(SI), Y6
+	VFMADD231PS Y5, Y5, Y3
+	VFMADD231PS Y6, Y6, Y4
+	VCVTPH2PS   (AX), Y5
+	VCVTPH2PS   16(AX), Y6
+	VCVTPH2PS   32(AX), Y8
+	VCVTPH2PS   48(AX), Y9
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y0, Y6, Y6
+	VMULPS      Y0, Y8, Y8
+	VMULPS      Y0, Y9, Y9
+	VCVTPS2PH   $0x00, Y5, X5
+	VCVTPH2PS   X5, Y5
+	VCVTPS2PH   $0x00, Y6, X6
+	VCVTPH2PS   X6, Y6
+	VCVTPS2PH   $0x00, Y8, X7
+	VCVTPH2PS   X7, Y8
+	VCVTPS2PH   $0x00, Y9, X7
+	VCVTPH2PS   X7, Y9
+	VMULPS      (CX), Y5, Y5
+	VMULPS      32(CX), Y6, Y6
+	VMULPS      64(CX), Y8, Y8
+	VMULPS      96(CX), Y9, Y9
+	VCVTPS2PH   $0x00, Y5, X7
+	VCVTPS2PH   $0x00, Y6, X5
+	VINSERTI128 $0x01, X5, Y7, Y5
+	VMOVNTPS    Y5, (DX)
+	VCVTPS2PH   $0x00, Y8, X7
+	VCVTPS2PH   $0x00, Y9, X5
+	VINSERTI128 $0x01, X5, Y7, Y5
+	VMOVNTPS    Y5, 32(DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y3, 64(DI)
+	VMOVUPS Y4, 96(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeRoundF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·rmsGradPipeRoundF16AVX2(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Y0
+	VBROADCASTSS c+44(FP), Y1
+	VBROADCASTSS nextR+80(FP), Y2
+	VMOVUPS      (R10), Y3
+	VMOVUPS      32(R10), Y4
+	VMOVUPS      64(R10), Y5
+	VMOVUPS      96(R10), Y6
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VCVTPH2PS    (DI), Y7
+	VCVTPH2PS    16(DI), Y8
+	VCVTPH2PS    (R8), Y9
+	VCVTPH2PS    16(R8), Y10
+	VMULPS       (DX), Y7, Y11
+	VMULPS       32(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y12, Y4
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VCVTPS2PH    $0x00, Y9, X9
+	VCVTPH2PS    X9, Y9
+	VCVTPS2PH    $0x00, Y10, X10
+	VCVTPH2PS    X10, Y10
+	VMOVUPS      (R9), Y11
+	VMOVUPS      32(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, (R9)
+	VMOVUPS      Y12, 32(R9)
+	VCVTPH2PS    (AX), Y7
+	VCVTPH2PS    16(AX), Y8
+	VCVTPH2PS    (CX), Y9
+	VCVTPH2PS    16(CX), Y10
+	VMULPS       (DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       32(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VCVTPS2PH    $0x00, Y7, X13
+	VCVTPS2PH    $0x00, Y8, X7
+	VINSERTI128  $0x01, X7, Y13, Y7
+	VMOVNTPS     Y7, (BX)
+	VCVTPH2PS    32(DI), Y7
+	VCVTPH2PS    48(DI), Y8
+	VCVTPH2PS    32(R8), Y9
+	VCVTPH2PS    48(R8), Y10
+	VMULPS       64(DX), Y7, Y11
+	VMULPS       96(DX), Y8, Y12
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VMULPS       Y2, Y9, Y9
+	VMULPS       Y2, Y10, Y10
+	VCVTPS2PH    $0x00, Y9, X9
+	VCVTPH2PS    X9, Y9
+	VCVTPS2PH    $0x00, Y10, X10
+	VCVTPH2PS    X10, Y10
+	VMOVUPS      64(R9), Y11
+	VMOVUPS      96(R9), Y12
+	VFMADD231PS  Y9, Y7, Y11
+	VFMADD231PS  Y10, Y8, Y12
+	VMOVUPS      Y11, 64(R9)
+	VMOVUPS      Y12, 96(R9)
+	VCVTPH2PS    32(AX), Y7
+	VCVTPH2PS    48(AX), Y8
+	VCVTPH2PS    32(CX), Y9
+	VCVTPH2PS    48(CX), Y10
+	VMULPS       64(DX), Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	VMULPS       96(DX), Y8, Y8
+	VMULPS       Y0, Y8, Y8
+	VFNMADD231PS Y10, Y1, Y8
+	VCVTPS2PH    $0x00, Y7, X13
+	VCVTPS2PH    $0x00, Y8, X7
+	VINSERTI128  $0x01, X7, Y13, Y7
+	VMOVNTPS     Y7, 32(BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Y3, (R10)
+	VMOVUPS Y4, 32(R10)
+	VMOVUPS Y5, 64(R10)
+	VMOVUPS Y6, 96(R10)
 	VZEROUPPER
 	RET
 
@@ -1464,6 +2486,56 @@ DATA highAVX512<>+52(SB)/4, $0xffff0000
 DATA highAVX512<>+56(SB)/4, $0xffff0000
 DATA highAVX512<>+60(SB)/4, $0xffff0000
 GLOBL highAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA roundAVX512<>+0(SB)/4, $0x00000001
+DATA roundAVX512<>+4(SB)/4, $0x00000001
+DATA roundAVX512<>+8(SB)/4, $0x00000001
+DATA roundAVX512<>+12(SB)/4, $0x00000001
+DATA roundAVX512<>+16(SB)/4, $0x00000001
+DATA roundAVX512<>+20(SB)/4, $0x00000001
+DATA roundAVX512<>+24(SB)/4, $0x00000001
+DATA roundAVX512<>+28(SB)/4, $0x00000001
+DATA roundAVX512<>+32(SB)/4, $0x00000001
+DATA roundAVX512<>+36(SB)/4, $0x00000001
+DATA roundAVX512<>+40(SB)/4, $0x00000001
+DATA roundAVX512<>+44(SB)/4, $0x00000001
+DATA roundAVX512<>+48(SB)/4, $0x00000001
+DATA roundAVX512<>+52(SB)/4, $0x00000001
+DATA roundAVX512<>+56(SB)/4, $0x00000001
+DATA roundAVX512<>+60(SB)/4, $0x00000001
+DATA roundAVX512<>+64(SB)/4, $0x00007fff
+DATA roundAVX512<>+68(SB)/4, $0x00007fff
+DATA roundAVX512<>+72(SB)/4, $0x00007fff
+DATA roundAVX512<>+76(SB)/4, $0x00007fff
+DATA roundAVX512<>+80(SB)/4, $0x00007fff
+DATA roundAVX512<>+84(SB)/4, $0x00007fff
+DATA roundAVX512<>+88(SB)/4, $0x00007fff
+DATA roundAVX512<>+92(SB)/4, $0x00007fff
+DATA roundAVX512<>+96(SB)/4, $0x00007fff
+DATA roundAVX512<>+100(SB)/4, $0x00007fff
+DATA roundAVX512<>+104(SB)/4, $0x00007fff
+DATA roundAVX512<>+108(SB)/4, $0x00007fff
+DATA roundAVX512<>+112(SB)/4, $0x00007fff
+DATA roundAVX512<>+116(SB)/4, $0x00007fff
+DATA roundAVX512<>+120(SB)/4, $0x00007fff
+DATA roundAVX512<>+124(SB)/4, $0x00007fff
+DATA roundAVX512<>+128(SB)/4, $0xffff0000
+DATA roundAVX512<>+132(SB)/4, $0xffff0000
+DATA roundAVX512<>+136(SB)/4, $0xffff0000
+DATA roundAVX512<>+140(SB)/4, $0xffff0000
+DATA roundAVX512<>+144(SB)/4, $0xffff0000
+DATA roundAVX512<>+148(SB)/4, $0xffff0000
+DATA roundAVX512<>+152(SB)/4, $0xffff0000
+DATA roundAVX512<>+156(SB)/4, $0xffff0000
+DATA roundAVX512<>+160(SB)/4, $0xffff0000
+DATA roundAVX512<>+164(SB)/4, $0xffff0000
+DATA roundAVX512<>+168(SB)/4, $0xffff0000
+DATA roundAVX512<>+172(SB)/4, $0xffff0000
+DATA roundAVX512<>+176(SB)/4, $0xffff0000
+DATA roundAVX512<>+180(SB)/4, $0xffff0000
+DATA roundAVX512<>+184(SB)/4, $0xffff0000
+DATA roundAVX512<>+188(SB)/4, $0xffff0000
+GLOBL roundAVX512<>(SB), RODATA|NOPTR, $192
 
 // func rmsDotF32AVX512(dy *byte, x *byte, w *float32, groups int, lanes *float32, ahead int)
 // Requires: AVX, AVX512F, MMX+
@@ -1596,8 +2668,8 @@ plainloop:
 	VMOVUPS    (AX), Z1
 	VMOVUPS    64(AX), Z2
 	VMULPS     Z0, Z1, Z1
-	VMULPS     (CX), Z1, Z1
 	VMULPS     Z0, Z2, Z2
+	VMULPS     (CX), Z1, Z1
 	VMULPS     64(CX), Z2, Z2
 	VMOVUPS    Z1, (DX)
 	VMOVUPS    Z2, 64(DX)
@@ -1621,8 +2693,8 @@ aroundloop:
 	VMOVUPS    (AX), Z1
 	VMOVUPS    64(AX), Z2
 	VMULPS     Z0, Z1, Z1
-	VMULPS     (CX), Z1, Z1
 	VMULPS     Z0, Z2, Z2
+	VMULPS     (CX), Z1, Z1
 	VMULPS     64(CX), Z2, Z2
 	VMOVNTPS   Z1, (DX)
 	VMOVNTPS   Z2, 64(DX)
@@ -1660,17 +2732,17 @@ loop:
 	VMOVUPS     (CX), Z5
 	VMOVUPS     64(CX), Z6
 	VMULPS      (DX), Z3, Z7
+	VMULPS      64(DX), Z4, Z8
 	VFMADD231PS Z5, Z7, Z1
+	VFMADD231PS Z6, Z8, Z2
 	VMULPS      Z0, Z5, Z5
-	VMOVUPS     (BX), Z7
-	VFMADD231PS Z5, Z3, Z7
-	VMOVUPS     Z7, (BX)
-	VMULPS      64(DX), Z4, Z3
-	VFMADD231PS Z6, Z3, Z2
 	VMULPS      Z0, Z6, Z6
-	VMOVUPS     64(BX), Z3
-	VFMADD231PS Z6, Z4, Z3
-	VMOVUPS     Z3, 64(BX)
+	VMOVUPS     (BX), Z7
+	VMOVUPS     64(BX), Z8
+	VFMADD231PS Z5, Z3, Z7
+	VFMADD231PS Z6, Z4, Z8
+	VMOVUPS     Z7, (BX)
+	VMOVUPS     Z8, 64(BX)
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
 	ADDQ        $+128, DX
@@ -1681,6 +2753,120 @@ loop:
 done:
 	VMOVUPS Z1, (DI)
 	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeF32AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsPipeF32AVX512(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Z0
+	VMOVUPS      (DI), Z1
+	VMOVUPS      64(DI), Z2
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  64(SI)(R8*1)
+	VMOVUPS     (SI), Z3
+	VMOVUPS     64(SI), Z4
+	VFMADD231PS Z3, Z3, Z1
+	VFMADD231PS Z4, Z4, Z2
+	VMOVUPS     (AX), Z3
+	VMOVUPS     64(AX), Z4
+	VMULPS      Z0, Z3, Z3
+	VMULPS      Z0, Z4, Z4
+	VMULPS      (CX), Z3, Z3
+	VMULPS      64(CX), Z4, Z4
+	VMOVNTPS    Z3, (DX)
+	VMOVNTPS    Z4, 64(DX)
+	ADDQ        $+128, AX
+	ADDQ        $+128, DX
+	ADDQ        $+128, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeF32AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsGradPipeF32AVX512(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Z0
+	VBROADCASTSS c+44(FP), Z1
+	VBROADCASTSS nextR+80(FP), Z2
+	VMOVUPS      (R10), Z3
+	VMOVUPS      64(R10), Z4
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   64(DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	PREFETCHT1   64(R8)(R11*1)
+	VMOVUPS      (DI), Z5
+	VMOVUPS      64(DI), Z6
+	VMOVUPS      (R8), Z7
+	VMOVUPS      64(R8), Z8
+	VMULPS       (DX), Z5, Z9
+	VMULPS       64(DX), Z6, Z10
+	VFMADD231PS  Z7, Z9, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VMULPS       Z2, Z7, Z7
+	VMULPS       Z2, Z8, Z8
+	VMOVUPS      (R9), Z9
+	VMOVUPS      64(R9), Z10
+	VFMADD231PS  Z7, Z5, Z9
+	VFMADD231PS  Z8, Z6, Z10
+	VMOVUPS      Z9, (R9)
+	VMOVUPS      Z10, 64(R9)
+	VMOVUPS      (AX), Z5
+	VMOVUPS      64(AX), Z6
+	VMOVUPS      (CX), Z7
+	VMOVUPS      64(CX), Z8
+	VMULPS       (DX), Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VFNMADD231PS Z7, Z1, Z5
+	VMULPS       64(DX), Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VFNMADD231PS Z8, Z1, Z6
+	VMOVNTPS     Z5, (BX)
+	VMOVNTPS     Z6, 64(BX)
+	ADDQ         $+128, AX
+	ADDQ         $+128, CX
+	ADDQ         $+128, BX
+	ADDQ         $+128, DI
+	ADDQ         $+128, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -1854,8 +3040,8 @@ plainloop:
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
 	VMULPS     Z0, Z4, Z4
-	VMULPS     (CX), Z4, Z4
 	VMULPS     Z0, Z5, Z5
+	VMULPS     (CX), Z4, Z4
 	VMULPS     64(CX), Z5, Z5
 	VPSRLD     $0x10, Z4, Z6
 	VPANDD     Z1, Z6, Z6
@@ -1888,8 +3074,8 @@ aroundloop:
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
 	VMULPS     Z0, Z4, Z4
-	VMULPS     (CX), Z4, Z4
 	VMULPS     Z0, Z5, Z5
+	VMULPS     (CX), Z4, Z4
 	VMULPS     64(CX), Z5, Z5
 	VPSRLD     $0x10, Z4, Z6
 	VPANDD     Z1, Z6, Z6
@@ -1937,17 +3123,17 @@ loop:
 	VPANDD      highAVX512<>+0(SB), Z5, Z6
 	VPSLLD      $0x10, Z5, Z5
 	VMULPS      (DX), Z3, Z7
+	VMULPS      64(DX), Z4, Z8
 	VFMADD231PS Z5, Z7, Z1
+	VFMADD231PS Z6, Z8, Z2
 	VMULPS      Z0, Z5, Z5
-	VMOVUPS     (BX), Z7
-	VFMADD231PS Z5, Z3, Z7
-	VMOVUPS     Z7, (BX)
-	VMULPS      64(DX), Z4, Z3
-	VFMADD231PS Z6, Z3, Z2
 	VMULPS      Z0, Z6, Z6
-	VMOVUPS     64(BX), Z3
-	VFMADD231PS Z6, Z4, Z3
-	VMOVUPS     Z3, 64(BX)
+	VMOVUPS     (BX), Z7
+	VMOVUPS     64(BX), Z8
+	VFMADD231PS Z5, Z3, Z7
+	VFMADD231PS Z6, Z4, Z8
+	VMOVUPS     Z7, (BX)
+	VMOVUPS     Z8, 64(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -1958,6 +3144,141 @@ loop:
 done:
 	VMOVUPS Z1, (DI)
 	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsPipeBF16AVX512(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Z0
+	VMOVUPS      (DI), Z1
+	VMOVUPS      64(DI), Z2
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	VMOVUPS     (SI), Z3
+	VPANDD      highAVX512<>+0(SB), Z3, Z4
+	VPSLLD      $0x10, Z3, Z3
+	VFMADD231PS Z3, Z3, Z1
+	VFMADD231PS Z4, Z4, Z2
+	VMOVUPS     (AX), Z3
+	VPANDD      highAVX512<>+0(SB), Z3, Z4
+	VPSLLD      $0x10, Z3, Z3
+	VMULPS      Z0, Z3, Z3
+	VMULPS      Z0, Z4, Z4
+	VMULPS      (CX), Z3, Z3
+	VMULPS      64(CX), Z4, Z4
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      roundAVX512<>+0(SB), Z5, Z5
+	VPADDD      roundAVX512<>+64(SB), Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VPSRLD      $0x10, Z4, Z3
+	VPANDD      roundAVX512<>+0(SB), Z3, Z3
+	VPADDD      roundAVX512<>+64(SB), Z3, Z3
+	VPADDD      Z4, Z3, Z3
+	VPSRLD      $0x10, Z5, Z5
+	VPTERNLOGD  $0xf8, roundAVX512<>+128(SB), Z3, Z5
+	VMOVNTPS    Z5, (DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsGradPipeBF16AVX512(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Z0
+	VBROADCASTSS c+44(FP), Z1
+	VBROADCASTSS nextR+80(FP), Z2
+	VMOVUPS      (R10), Z3
+	VMOVUPS      64(R10), Z4
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VMOVUPS      (DI), Z5
+	VPANDD       highAVX512<>+0(SB), Z5, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VMOVUPS      (R8), Z7
+	VPANDD       highAVX512<>+0(SB), Z7, Z8
+	VPSLLD       $0x10, Z7, Z7
+	VMULPS       (DX), Z5, Z9
+	VMULPS       64(DX), Z6, Z10
+	VFMADD231PS  Z7, Z9, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VMULPS       Z2, Z7, Z7
+	VMULPS       Z2, Z8, Z8
+	VMOVUPS      (R9), Z9
+	VMOVUPS      64(R9), Z10
+	VFMADD231PS  Z7, Z5, Z9
+	VFMADD231PS  Z8, Z6, Z10
+	VMOVUPS      Z9, (R9)
+	VMOVUPS      Z10, 64(R9)
+	VMOVUPS      (AX), Z5
+	VPANDD       highAVX512<>+0(SB), Z5, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VMOVUPS      (CX), Z7
+	VPANDD       highAVX512<>+0(SB), Z7, Z8
+	VPSLLD       $0x10, Z7, Z7
+	VMULPS       (DX), Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VFNMADD231PS Z7, Z1, Z5
+	VMULPS       64(DX), Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VFNMADD231PS Z8, Z1, Z6
+	VPSRLD       $0x10, Z5, Z7
+	VPANDD       roundAVX512<>+0(SB), Z7, Z7
+	VPADDD       roundAVX512<>+64(SB), Z7, Z7
+	VPADDD       Z5, Z7, Z7
+	VPSRLD       $0x10, Z6, Z5
+	VPANDD       roundAVX512<>+0(SB), Z5, Z5
+	VPADDD       roundAVX512<>+64(SB), Z5, Z5
+	VPADDD       Z6, Z5, Z5
+	VPSRLD       $0x10, Z7, Z7
+	VPTERNLOGD   $0xf8, roundAVX512<>+128(SB), Z5, Z7
+	VMOVNTPS     Z7, (BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -1991,18 +3312,18 @@ plainloop:
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
 	VMULPS     Z0, Z4, Z4
-	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPANDD     Z3, Z6, Z4
-	VMULPS     (CX), Z4, Z4
 	VMULPS     Z0, Z5, Z5
-	VPSRLD     $0x10, Z5, Z6
+	VPSRLD     $0x10, Z4, Z6
+	VPSRLD     $0x10, Z5, Z7
 	VPANDD     Z1, Z6, Z6
+	VPANDD     Z1, Z7, Z7
 	VPADDD     Z2, Z6, Z6
-	VPADDD     Z5, Z6, Z6
-	VPANDD     Z3, Z6, Z5
+	VPADDD     Z2, Z7, Z7
+	VPADDD     Z4, Z6, Z6
+	VPADDD     Z5, Z7, Z7
+	VPANDD     Z3, Z6, Z4
+	VPANDD     Z3, Z7, Z5
+	VMULPS     (CX), Z4, Z4
 	VMULPS     64(CX), Z5, Z5
 	VPSRLD     $0x10, Z4, Z6
 	VPANDD     Z1, Z6, Z6
@@ -2035,18 +3356,18 @@ aroundloop:
 	VPANDD     highAVX512<>+0(SB), Z4, Z5
 	VPSLLD     $0x10, Z4, Z4
 	VMULPS     Z0, Z4, Z4
-	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPANDD     Z3, Z6, Z4
-	VMULPS     (CX), Z4, Z4
 	VMULPS     Z0, Z5, Z5
-	VPSRLD     $0x10, Z5, Z6
+	VPSRLD     $0x10, Z4, Z6
+	VPSRLD     $0x10, Z5, Z7
 	VPANDD     Z1, Z6, Z6
+	VPANDD     Z1, Z7, Z7
 	VPADDD     Z2, Z6, Z6
-	VPADDD     Z5, Z6, Z6
-	VPANDD     Z3, Z6, Z5
+	VPADDD     Z2, Z7, Z7
+	VPADDD     Z4, Z6, Z6
+	VPADDD     Z5, Z7, Z7
+	VPANDD     Z3, Z6, Z4
+	VPANDD     Z3, Z7, Z5
+	VMULPS     (CX), Z4, Z4
 	VMULPS     64(CX), Z5, Z5
 	VPSRLD     $0x10, Z4, Z6
 	VPANDD     Z1, Z6, Z6
@@ -2103,27 +3424,27 @@ loop:
 	VPANDD      highAVX512<>+0(SB), Z8, Z9
 	VPSLLD      $0x10, Z8, Z8
 	VMULPS      (DX), Z6, Z10
+	VMULPS      64(DX), Z7, Z11
 	VFMADD231PS Z8, Z10, Z1
+	VFMADD231PS Z9, Z11, Z2
 	VMULPS      Z0, Z8, Z8
-	VPSRLD      $0x10, Z8, Z10
-	VPANDD      Z3, Z10, Z10
-	VPADDD      Z4, Z10, Z10
-	VPADDD      Z8, Z10, Z10
-	VPANDD      Z5, Z10, Z8
-	VMOVUPS     (BX), Z10
-	VFMADD231PS Z8, Z6, Z10
-	VMOVUPS     Z10, (BX)
-	VMULPS      64(DX), Z7, Z6
-	VFMADD231PS Z9, Z6, Z2
 	VMULPS      Z0, Z9, Z9
-	VPSRLD      $0x10, Z9, Z6
-	VPANDD      Z3, Z6, Z6
-	VPADDD      Z4, Z6, Z6
-	VPADDD      Z9, Z6, Z6
-	VPANDD      Z5, Z6, Z9
-	VMOVUPS     64(BX), Z6
-	VFMADD231PS Z9, Z7, Z6
-	VMOVUPS     Z6, 64(BX)
+	VPSRLD      $0x10, Z8, Z10
+	VPSRLD      $0x10, Z9, Z11
+	VPANDD      Z3, Z10, Z10
+	VPANDD      Z3, Z11, Z11
+	VPADDD      Z4, Z10, Z10
+	VPADDD      Z4, Z11, Z11
+	VPADDD      Z8, Z10, Z10
+	VPADDD      Z9, Z11, Z11
+	VPANDD      Z5, Z10, Z8
+	VPANDD      Z5, Z11, Z9
+	VMOVUPS     (BX), Z10
+	VMOVUPS     64(BX), Z11
+	VFMADD231PS Z8, Z6, Z10
+	VFMADD231PS Z9, Z7, Z11
+	VMOVUPS     Z10, (BX)
+	VMOVUPS     Z11, 64(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -2134,6 +3455,161 @@ loop:
 done:
 	VMOVUPS Z1, (DI)
 	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsPipeRoundBF16AVX512(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Z0
+	VMOVUPS      (DI), Z1
+	VMOVUPS      64(DI), Z2
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1  (SI)(R8*1)
+	VMOVUPS     (SI), Z3
+	VPANDD      highAVX512<>+0(SB), Z3, Z4
+	VPSLLD      $0x10, Z3, Z3
+	VFMADD231PS Z3, Z3, Z1
+	VFMADD231PS Z4, Z4, Z2
+	VMOVUPS     (AX), Z3
+	VPANDD      highAVX512<>+0(SB), Z3, Z4
+	VPSLLD      $0x10, Z3, Z3
+	VMULPS      Z0, Z3, Z3
+	VMULPS      Z0, Z4, Z4
+	VPSRLD      $0x10, Z3, Z5
+	VPSRLD      $0x10, Z4, Z6
+	VPANDD      roundAVX512<>+0(SB), Z5, Z5
+	VPANDD      roundAVX512<>+0(SB), Z6, Z6
+	VPADDD      roundAVX512<>+64(SB), Z5, Z5
+	VPADDD      roundAVX512<>+64(SB), Z6, Z6
+	VPADDD      Z3, Z5, Z5
+	VPADDD      Z4, Z6, Z6
+	VPANDD      roundAVX512<>+128(SB), Z5, Z3
+	VPANDD      roundAVX512<>+128(SB), Z6, Z4
+	VMULPS      (CX), Z3, Z3
+	VMULPS      64(CX), Z4, Z4
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      roundAVX512<>+0(SB), Z5, Z5
+	VPADDD      roundAVX512<>+64(SB), Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VPSRLD      $0x10, Z4, Z3
+	VPANDD      roundAVX512<>+0(SB), Z3, Z3
+	VPADDD      roundAVX512<>+64(SB), Z3, Z3
+	VPADDD      Z4, Z3, Z3
+	VPSRLD      $0x10, Z5, Z5
+	VPTERNLOGD  $0xf8, roundAVX512<>+128(SB), Z3, Z5
+	VMOVNTPS    Z5, (DX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, SI
+	ADDQ        $+128, CX
+	DECQ        BX
+	JNE         loop
+
+done:
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeRoundBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsGradPipeRoundBF16AVX512(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Z0
+	VBROADCASTSS c+44(FP), Z1
+	VBROADCASTSS nextR+80(FP), Z2
+	VMOVUPS      (R10), Z3
+	VMOVUPS      64(R10), Z4
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VMOVUPS      (DI), Z5
+	VPANDD       highAVX512<>+0(SB), Z5, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VMOVUPS      (R8), Z7
+	VPANDD       highAVX512<>+0(SB), Z7, Z8
+	VPSLLD       $0x10, Z7, Z7
+	VMULPS       (DX), Z5, Z9
+	VMULPS       64(DX), Z6, Z10
+	VFMADD231PS  Z7, Z9, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VMULPS       Z2, Z7, Z7
+	VMULPS       Z2, Z8, Z8
+	VPSRLD       $0x10, Z7, Z9
+	VPSRLD       $0x10, Z8, Z10
+	VPANDD       roundAVX512<>+0(SB), Z9, Z9
+	VPANDD       roundAVX512<>+0(SB), Z10, Z10
+	VPADDD       roundAVX512<>+64(SB), Z9, Z9
+	VPADDD       roundAVX512<>+64(SB), Z10, Z10
+	VPADDD       Z7, Z9, Z9
+	VPADDD       Z8, Z10, Z10
+	VPANDD       roundAVX512<>+128(SB), Z9, Z7
+	VPANDD       roundAVX512<>+128(SB), Z10, Z8
+	VMOVUPS      (R9), Z9
+	VMOVUPS      64(R9), Z10
+	VFMADD231PS  Z7, Z5, Z9
+	VFMADD231PS  Z8, Z6, Z10
+	VMOVUPS      Z9, (R9)
+	VMOVUPS      Z10, 64(R9)
+	VMOVUPS      (AX), Z5
+	VPANDD       highAVX512<>+0(SB), Z5, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VMOVUPS      (CX), Z7
+	VPANDD       highAVX512<>+0(SB), Z7, Z8
+	VPSLLD       $0x10, Z7, Z7
+	VMULPS       (DX), Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VFNMADD231PS Z7, Z1, Z5
+	VMULPS       64(DX), Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VFNMADD231PS Z8, Z1, Z6
+	VPSRLD       $0x10, Z5, Z7
+	VPANDD       roundAVX512<>+0(SB), Z7, Z7
+	VPADDD       roundAVX512<>+64(SB), Z7, Z7
+	VPADDD       Z5, Z7, Z7
+	VPSRLD       $0x10, Z6, Z5
+	VPANDD       roundAVX512<>+0(SB), Z5, Z5
+	VPADDD       roundAVX512<>+64(SB), Z5, Z5
+	VPADDD       Z6, Z5, Z5
+	VPSRLD       $0x10, Z7, Z7
+	VPTERNLOGD   $0xf8, roundAVX512<>+128(SB), Z5, Z7
+	VMOVNTPS     Z7, (BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -2268,8 +3744,8 @@ plainloop:
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
-	VMULPS       (CX), Z1, Z1
 	VMULPS       Z0, Z2, Z2
+	VMULPS       (CX), Z1, Z1
 	VMULPS       64(CX), Z2, Z2
 	VCVTPS2PH    $0x00, Z1, Y3
 	VCVTPS2PH    $0x00, Z2, Y1
@@ -2294,8 +3770,8 @@ aroundloop:
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
-	VMULPS       (CX), Z1, Z1
 	VMULPS       Z0, Z2, Z2
+	VMULPS       (CX), Z1, Z1
 	VMULPS       64(CX), Z2, Z2
 	VCVTPS2PH    $0x00, Z1, Y3
 	VCVTPS2PH    $0x00, Z2, Y1
@@ -2334,17 +3810,17 @@ loop:
 	VCVTPH2PS   (CX), Z5
 	VCVTPH2PS   32(CX), Z6
 	VMULPS      (DX), Z3, Z7
+	VMULPS      64(DX), Z4, Z8
 	VFMADD231PS Z5, Z7, Z1
+	VFMADD231PS Z6, Z8, Z2
 	VMULPS      Z0, Z5, Z5
-	VMOVUPS     (BX), Z7
-	VFMADD231PS Z5, Z3, Z7
-	VMOVUPS     Z7, (BX)
-	VMULPS      64(DX), Z4, Z3
-	VFMADD231PS Z6, Z3, Z2
 	VMULPS      Z0, Z6, Z6
-	VMOVUPS     64(BX), Z3
-	VFMADD231PS Z6, Z4, Z3
-	VMOVUPS     Z3, 64(BX)
+	VMOVUPS     (BX), Z7
+	VMOVUPS     64(BX), Z8
+	VFMADD231PS Z5, Z3, Z7
+	VFMADD231PS Z6, Z4, Z8
+	VMOVUPS     Z7, (BX)
+	VMOVUPS     Z8, 64(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -2355,6 +3831,121 @@ loop:
 done:
 	VMOVUPS Z1, (DI)
 	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsPipeF16AVX512(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Z0
+	VMOVUPS      (DI), Z1
+	VMOVUPS      64(DI), Z2
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1   (SI)(R8*1)
+	VCVTPH2PS    (SI), Z3
+	VCVTPH2PS    32(SI), Z4
+	VFMADD231PS  Z3, Z3, Z1
+	VFMADD231PS  Z4, Z4, Z2
+	VCVTPH2PS    (AX), Z3
+	VCVTPH2PS    32(AX), Z4
+	VMULPS       Z0, Z3, Z3
+	VMULPS       Z0, Z4, Z4
+	VMULPS       (CX), Z3, Z3
+	VMULPS       64(CX), Z4, Z4
+	VCVTPS2PH    $0x00, Z3, Y5
+	VCVTPS2PH    $0x00, Z4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVNTPS     Z3, (DX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, DX
+	ADDQ         $+64, SI
+	ADDQ         $+128, CX
+	DECQ         BX
+	JNE          loop
+
+done:
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsGradPipeF16AVX512(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Z0
+	VBROADCASTSS c+44(FP), Z1
+	VBROADCASTSS nextR+80(FP), Z2
+	VMOVUPS      (R10), Z3
+	VMOVUPS      64(R10), Z4
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VCVTPH2PS    (DI), Z5
+	VCVTPH2PS    32(DI), Z6
+	VCVTPH2PS    (R8), Z7
+	VCVTPH2PS    32(R8), Z8
+	VMULPS       (DX), Z5, Z9
+	VMULPS       64(DX), Z6, Z10
+	VFMADD231PS  Z7, Z9, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VMULPS       Z2, Z7, Z7
+	VMULPS       Z2, Z8, Z8
+	VMOVUPS      (R9), Z9
+	VMOVUPS      64(R9), Z10
+	VFMADD231PS  Z7, Z5, Z9
+	VFMADD231PS  Z8, Z6, Z10
+	VMOVUPS      Z9, (R9)
+	VMOVUPS      Z10, 64(R9)
+	VCVTPH2PS    (AX), Z5
+	VCVTPH2PS    32(AX), Z6
+	VCVTPH2PS    (CX), Z7
+	VCVTPH2PS    32(CX), Z8
+	VMULPS       (DX), Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VFNMADD231PS Z7, Z1, Z5
+	VMULPS       64(DX), Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VFNMADD231PS Z8, Z1, Z6
+	VCVTPS2PH    $0x00, Z5, Y11
+	VCVTPS2PH    $0x00, Z6, Y5
+	VINSERTI64X4 $0x01, Y5, Z11, Z5
+	VMOVNTPS     Z5, (BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -2378,12 +3969,12 @@ plainloop:
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z2, Z2
 	VCVTPS2PH    $0x00, Z1, Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       (CX), Z1, Z1
-	VMULPS       Z0, Z2, Z2
 	VCVTPS2PH    $0x00, Z2, Y2
 	VCVTPH2PS    Y2, Z2
+	VMULPS       (CX), Z1, Z1
 	VMULPS       64(CX), Z2, Z2
 	VCVTPS2PH    $0x00, Z1, Y3
 	VCVTPS2PH    $0x00, Z2, Y1
@@ -2408,12 +3999,12 @@ aroundloop:
 	VCVTPH2PS    (AX), Z1
 	VCVTPH2PS    32(AX), Z2
 	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z2, Z2
 	VCVTPS2PH    $0x00, Z1, Y1
 	VCVTPH2PS    Y1, Z1
-	VMULPS       (CX), Z1, Z1
-	VMULPS       Z0, Z2, Z2
 	VCVTPS2PH    $0x00, Z2, Y2
 	VCVTPH2PS    Y2, Z2
+	VMULPS       (CX), Z1, Z1
 	VMULPS       64(CX), Z2, Z2
 	VCVTPS2PH    $0x00, Z1, Y3
 	VCVTPS2PH    $0x00, Z2, Y1
@@ -2452,21 +4043,21 @@ loop:
 	VCVTPH2PS   (CX), Z5
 	VCVTPH2PS   32(CX), Z6
 	VMULPS      (DX), Z3, Z7
+	VMULPS      64(DX), Z4, Z8
 	VFMADD231PS Z5, Z7, Z1
+	VFMADD231PS Z6, Z8, Z2
 	VMULPS      Z0, Z5, Z5
+	VMULPS      Z0, Z6, Z6
 	VCVTPS2PH   $0x00, Z5, Y5
 	VCVTPH2PS   Y5, Z5
+	VCVTPS2PH   $0x00, Z6, Y6
+	VCVTPH2PS   Y6, Z6
 	VMOVUPS     (BX), Z7
+	VMOVUPS     64(BX), Z8
 	VFMADD231PS Z5, Z3, Z7
+	VFMADD231PS Z6, Z4, Z8
 	VMOVUPS     Z7, (BX)
-	VMULPS      64(DX), Z4, Z3
-	VFMADD231PS Z6, Z3, Z2
-	VMULPS      Z0, Z6, Z6
-	VCVTPS2PH   $0x00, Z6, Y3
-	VCVTPH2PS   Y3, Z6
-	VMOVUPS     64(BX), Z3
-	VFMADD231PS Z6, Z4, Z3
-	VMOVUPS     Z3, 64(BX)
+	VMOVUPS     Z8, 64(BX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+128, DX
@@ -2477,5 +4068,128 @@ loop:
 done:
 	VMOVUPS Z1, (DI)
 	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsPipeRoundF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsPipeRoundF16AVX512(SB), $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         next+40(FP), SI
+	MOVQ         lanes+48(FP), DI
+	MOVQ         ahead+56(FP), R8
+	VBROADCASTSS r+32(FP), Z0
+	VMOVUPS      (DI), Z1
+	VMOVUPS      64(DI), Z2
+	TESTQ        BX, BX
+	JE           done
+
+loop:
+	PREFETCHT1   (SI)(R8*1)
+	VCVTPH2PS    (SI), Z3
+	VCVTPH2PS    32(SI), Z4
+	VFMADD231PS  Z3, Z3, Z1
+	VFMADD231PS  Z4, Z4, Z2
+	VCVTPH2PS    (AX), Z3
+	VCVTPH2PS    32(AX), Z4
+	VMULPS       Z0, Z3, Z3
+	VMULPS       Z0, Z4, Z4
+	VCVTPS2PH    $0x00, Z3, Y3
+	VCVTPH2PS    Y3, Z3
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMULPS       (CX), Z3, Z3
+	VMULPS       64(CX), Z4, Z4
+	VCVTPS2PH    $0x00, Z3, Y5
+	VCVTPS2PH    $0x00, Z4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVNTPS     Z3, (DX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, DX
+	ADDQ         $+64, SI
+	ADDQ         $+128, CX
+	DECQ         BX
+	JNE          loop
+
+done:
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	VZEROUPPER
+	RET
+
+// func rmsGradPipeRoundF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rmsGradPipeRoundF16AVX512(SB), $0-96
+	MOVQ         dy+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         dx+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         nextDY+48(FP), DI
+	MOVQ         nextX+56(FP), R8
+	MOVQ         part+64(FP), R9
+	MOVQ         lanes+72(FP), R10
+	MOVQ         ahead+88(FP), R11
+	VBROADCASTSS r+40(FP), Z0
+	VBROADCASTSS c+44(FP), Z1
+	VBROADCASTSS nextR+80(FP), Z2
+	VMOVUPS      (R10), Z3
+	VMOVUPS      64(R10), Z4
+	TESTQ        SI, SI
+	JE           done
+
+loop:
+	PREFETCHT1   (DI)(R11*1)
+	PREFETCHT1   (R8)(R11*1)
+	VCVTPH2PS    (DI), Z5
+	VCVTPH2PS    32(DI), Z6
+	VCVTPH2PS    (R8), Z7
+	VCVTPH2PS    32(R8), Z8
+	VMULPS       (DX), Z5, Z9
+	VMULPS       64(DX), Z6, Z10
+	VFMADD231PS  Z7, Z9, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VMULPS       Z2, Z7, Z7
+	VMULPS       Z2, Z8, Z8
+	VCVTPS2PH    $0x00, Z7, Y7
+	VCVTPH2PS    Y7, Z7
+	VCVTPS2PH    $0x00, Z8, Y8
+	VCVTPH2PS    Y8, Z8
+	VMOVUPS      (R9), Z9
+	VMOVUPS      64(R9), Z10
+	VFMADD231PS  Z7, Z5, Z9
+	VFMADD231PS  Z8, Z6, Z10
+	VMOVUPS      Z9, (R9)
+	VMOVUPS      Z10, 64(R9)
+	VCVTPH2PS    (AX), Z5
+	VCVTPH2PS    32(AX), Z6
+	VCVTPH2PS    (CX), Z7
+	VCVTPH2PS    32(CX), Z8
+	VMULPS       (DX), Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VFNMADD231PS Z7, Z1, Z5
+	VMULPS       64(DX), Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VFNMADD231PS Z8, Z1, Z6
+	VCVTPS2PH    $0x00, Z5, Y11
+	VCVTPS2PH    $0x00, Z6, Y5
+	VINSERTI64X4 $0x01, Y5, Z11, Z5
+	VMOVNTPS     Z5, (BX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	ADDQ         $+64, DI
+	ADDQ         $+64, R8
+	ADDQ         $+128, DX
+	ADDQ         $+128, R9
+	DECQ         SI
+	JNE          loop
+
+done:
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
 	VZEROUPPER
 	RET

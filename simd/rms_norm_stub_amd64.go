@@ -24,6 +24,16 @@ func rmsScaleF32AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead 
 //go:noescape
 func rmsDotWeightF32AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeF32AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeF32AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+
 // Reference: rmsDotGeneric.
 //
 //go:noescape
@@ -44,6 +54,16 @@ func rmsScaleBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead
 //go:noescape
 func rmsDotWeightBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+
 // Reference: rmsScaleGeneric.
 //
 //go:noescape
@@ -53,6 +73,16 @@ func rmsScaleRoundBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, 
 //
 //go:noescape
 func rmsDotWeightRoundBF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeRoundBF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeRoundBF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
 
 // Reference: rmsDotGeneric.
 //
@@ -74,6 +104,16 @@ func rmsScaleF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, ahead 
 //go:noescape
 func rmsDotWeightF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+
 // Reference: rmsScaleGeneric.
 //
 //go:noescape
@@ -83,6 +123,16 @@ func rmsScaleRoundF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, a
 //
 //go:noescape
 func rmsDotWeightRoundF16AVX2(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeRoundF16AVX2(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeRoundF16AVX2(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
 
 // Reference: rmsDotGeneric.
 //
@@ -104,6 +154,16 @@ func rmsScaleF32AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahea
 //go:noescape
 func rmsDotWeightF32AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeF32AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeF32AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+
 // Reference: rmsDotGeneric.
 //
 //go:noescape
@@ -124,6 +184,16 @@ func rmsScaleBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahe
 //go:noescape
 func rmsDotWeightBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+
 // Reference: rmsScaleGeneric.
 //
 //go:noescape
@@ -133,6 +203,16 @@ func rmsScaleRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32
 //
 //go:noescape
 func rmsDotWeightRoundBF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeRoundBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
 
 // Reference: rmsDotGeneric.
 //
@@ -154,6 +234,16 @@ func rmsScaleF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahea
 //go:noescape
 func rmsDotWeightF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
 
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
+
 // Reference: rmsScaleGeneric.
 //
 //go:noescape
@@ -163,3 +253,13 @@ func rmsScaleRoundF16AVX512(x *byte, w *float32, y *byte, groups int, r float32,
 //
 //go:noescape
 func rmsDotWeightRoundF16AVX512(dy *byte, x *byte, w *float32, part *float32, groups int, lanes *float32, r float32, ahead int)
+
+// Reference: rmsScaleGeneric and rowDotGeneric.
+//
+//go:noescape
+func rmsPipeRoundF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
+
+// Reference: rmsGradGeneric and rmsDotGeneric.
+//
+//go:noescape
+func rmsGradPipeRoundF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)

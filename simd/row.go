@@ -93,12 +93,16 @@ type rowUnit struct {
 	softmaxGrad [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int)
 	// rmsScale writes y = x·r·w. Index 1 of the first axis rounds x·r to the element type.
 	rmsScale [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, ahead, nt int)
+	// rmsPipe does so around the cache and adds the squares of a later row to lanes, if the unit has it.
+	rmsPipe [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
 	// rmsDot adds dy·w·x to lanes.
 	rmsDot [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int)
 	// rmsDotWeight does so too, and adds dy·(x·r) to part, x·r rounded with index 1.
 	rmsDotWeight [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int)
 	// rmsGrad writes dx = r·(dy·w) - c·x.
 	rmsGrad [rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int)
+	// rmsGradPipe does so around the cache, and rmsDotWeight for a later row, if the unit has it.
+	rmsGradPipe [2][rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, nextDY, nextX *byte, part, lanes *float32, nextR float32, ahead int)
 	// fence orders stores around the cache before later ones; nil where there are none. The
 	// device's own signals to other goroutines lock the bus and would do; once per range of
 	// tiles it costs nothing, where once per row it cost a sixth of softmax.

@@ -37,6 +37,14 @@ var rowAVX2 = rowUnit{
 		{rmsDotWeightF32AVX2, rmsDotWeightBF16AVX2, rmsDotWeightF16AVX2},
 		{rmsDotWeightF32AVX2, rmsDotWeightRoundBF16AVX2, rmsDotWeightRoundF16AVX2},
 	},
+	rmsPipe: [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int){
+		{rmsPipeF32AVX2, rmsPipeBF16AVX2, rmsPipeF16AVX2},
+		{rmsPipeF32AVX2, rmsPipeRoundBF16AVX2, rmsPipeRoundF16AVX2},
+	},
+	rmsGradPipe: [2][rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, nextDY, nextX *byte, part, lanes *float32, nextR float32, ahead int){
+		{rmsGradPipeF32AVX2, rmsGradPipeBF16AVX2, rmsGradPipeF16AVX2},
+		{rmsGradPipeF32AVX2, rmsGradPipeRoundBF16AVX2, rmsGradPipeRoundF16AVX2},
+	},
 	fence: rowFence,
 	topk:  topkFindAVX2,
 }
@@ -60,6 +68,14 @@ var rowAVX512 = rowUnit{
 	rmsDotWeight: [2][rowTypes]func(dy, x *byte, w, part *float32, groups int, lanes *float32, r float32, ahead int){
 		{rmsDotWeightF32AVX512, rmsDotWeightBF16AVX512, rmsDotWeightF16AVX512},
 		{rmsDotWeightF32AVX512, rmsDotWeightRoundBF16AVX512, rmsDotWeightRoundF16AVX512},
+	},
+	rmsPipe: [2][rowTypes]func(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int){
+		{rmsPipeF32AVX512, rmsPipeBF16AVX512, rmsPipeF16AVX512},
+		{rmsPipeF32AVX512, rmsPipeRoundBF16AVX512, rmsPipeRoundF16AVX512},
+	},
+	rmsGradPipe: [2][rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, nextDY, nextX *byte, part, lanes *float32, nextR float32, ahead int){
+		{rmsGradPipeF32AVX512, rmsGradPipeBF16AVX512, rmsGradPipeF16AVX512},
+		{rmsGradPipeF32AVX512, rmsGradPipeRoundBF16AVX512, rmsGradPipeRoundF16AVX512},
 	},
 	fence: rowFence,
 	topk:  topkFindAVX512,

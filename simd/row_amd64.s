@@ -28,6 +28,104 @@ DATA highAVX2<>+56(SB)/4, $0xffff0000
 DATA highAVX2<>+60(SB)/4, $0xffff0000
 GLOBL highAVX2<>(SB), RODATA|NOPTR, $64
 
+DATA codesAVX2<>+0(SB)/4, $0x80008000
+DATA codesAVX2<>+4(SB)/4, $0x80008000
+DATA codesAVX2<>+8(SB)/4, $0x80008000
+DATA codesAVX2<>+12(SB)/4, $0x80008000
+DATA codesAVX2<>+16(SB)/4, $0x80008000
+DATA codesAVX2<>+20(SB)/4, $0x80008000
+DATA codesAVX2<>+24(SB)/4, $0x80008000
+DATA codesAVX2<>+28(SB)/4, $0x80008000
+DATA codesAVX2<>+32(SB)/4, $0x80008000
+DATA codesAVX2<>+36(SB)/4, $0x80008000
+DATA codesAVX2<>+40(SB)/4, $0x80008000
+DATA codesAVX2<>+44(SB)/4, $0x80008000
+DATA codesAVX2<>+48(SB)/4, $0x80008000
+DATA codesAVX2<>+52(SB)/4, $0x80008000
+DATA codesAVX2<>+56(SB)/4, $0x80008000
+DATA codesAVX2<>+60(SB)/4, $0x80008000
+DATA codesAVX2<>+64(SB)/4, $0xffffffff
+DATA codesAVX2<>+68(SB)/4, $0xffffffff
+DATA codesAVX2<>+72(SB)/4, $0xffffffff
+DATA codesAVX2<>+76(SB)/4, $0xffffffff
+DATA codesAVX2<>+80(SB)/4, $0xffffffff
+DATA codesAVX2<>+84(SB)/4, $0xffffffff
+DATA codesAVX2<>+88(SB)/4, $0xffffffff
+DATA codesAVX2<>+92(SB)/4, $0xffffffff
+DATA codesAVX2<>+96(SB)/4, $0xffffffff
+DATA codesAVX2<>+100(SB)/4, $0xffffffff
+DATA codesAVX2<>+104(SB)/4, $0xffffffff
+DATA codesAVX2<>+108(SB)/4, $0xffffffff
+DATA codesAVX2<>+112(SB)/4, $0xffffffff
+DATA codesAVX2<>+116(SB)/4, $0xffffffff
+DATA codesAVX2<>+120(SB)/4, $0xffffffff
+DATA codesAVX2<>+124(SB)/4, $0xffffffff
+DATA codesAVX2<>+128(SB)/4, $0x00010001
+DATA codesAVX2<>+132(SB)/4, $0x00010001
+DATA codesAVX2<>+136(SB)/4, $0x00010001
+DATA codesAVX2<>+140(SB)/4, $0x00010001
+DATA codesAVX2<>+144(SB)/4, $0x00010001
+DATA codesAVX2<>+148(SB)/4, $0x00010001
+DATA codesAVX2<>+152(SB)/4, $0x00010001
+DATA codesAVX2<>+156(SB)/4, $0x00010001
+DATA codesAVX2<>+160(SB)/4, $0x00010001
+DATA codesAVX2<>+164(SB)/4, $0x00010001
+DATA codesAVX2<>+168(SB)/4, $0x00010001
+DATA codesAVX2<>+172(SB)/4, $0x00010001
+DATA codesAVX2<>+176(SB)/4, $0x00010001
+DATA codesAVX2<>+180(SB)/4, $0x00010001
+DATA codesAVX2<>+184(SB)/4, $0x00010001
+DATA codesAVX2<>+188(SB)/4, $0x00010001
+DATA codesAVX2<>+192(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+196(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+200(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+204(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+208(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+212(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+216(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+220(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+224(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+228(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+232(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+236(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+240(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+244(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+248(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+252(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+256(SB)/4, $0xff80ff80
+DATA codesAVX2<>+260(SB)/4, $0xff80ff80
+DATA codesAVX2<>+264(SB)/4, $0xff80ff80
+DATA codesAVX2<>+268(SB)/4, $0xff80ff80
+DATA codesAVX2<>+272(SB)/4, $0xff80ff80
+DATA codesAVX2<>+276(SB)/4, $0xff80ff80
+DATA codesAVX2<>+280(SB)/4, $0xff80ff80
+DATA codesAVX2<>+284(SB)/4, $0xff80ff80
+DATA codesAVX2<>+288(SB)/4, $0xff80ff80
+DATA codesAVX2<>+292(SB)/4, $0xff80ff80
+DATA codesAVX2<>+296(SB)/4, $0xff80ff80
+DATA codesAVX2<>+300(SB)/4, $0xff80ff80
+DATA codesAVX2<>+304(SB)/4, $0xff80ff80
+DATA codesAVX2<>+308(SB)/4, $0xff80ff80
+DATA codesAVX2<>+312(SB)/4, $0xff80ff80
+DATA codesAVX2<>+316(SB)/4, $0xff80ff80
+DATA codesAVX2<>+320(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+324(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+328(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+332(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+336(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+340(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+344(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+348(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+352(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+356(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+360(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+364(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+368(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+372(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+376(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+380(SB)/4, $0xfc00fc00
+GLOBL codesAVX2<>(SB), RODATA|NOPTR, $384
+
 // func rowMaxF32AVX2(x *byte, groups int, lanes *float32)
 // Requires: AVX
 TEXT ·rowMaxF32AVX2(SB), $0-24
@@ -240,42 +338,78 @@ TEXT ·rowMaxBF16AVX2(SB), $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    groups+8(FP), CX
 	MOVQ    lanes+16(FP), DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS 64(DX), Y2
-	VMOVUPS 96(DX), Y3
-	VXORPS  Y4, Y4, Y4
+	VMOVUPS codesAVX2<>+0(SB), Y0
+	VMOVUPS codesAVX2<>+64(SB), Y2
+	VPXOR   Y4, Y4, Y4
+	VMOVUPS codesAVX2<>+0(SB), Y1
+	VMOVUPS codesAVX2<>+64(SB), Y3
+	VPXOR   Y5, Y5, Y5
 	TESTQ   CX, CX
 	JE      done
 
 loop:
-	VMOVUPS (AX), Y5
-	VPAND   highAVX2<>+0(SB), Y5, Y6
-	VPSLLD  $0x10, Y5, Y5
-	VMAXPS  Y0, Y5, Y0
-	VMAXPS  Y2, Y6, Y2
-	VCMPPS  $0x03, Y5, Y6, Y5
-	VORPS   Y5, Y4, Y4
-	VMOVUPS 32(AX), Y5
-	VPAND   highAVX2<>+0(SB), Y5, Y6
-	VPSLLD  $0x10, Y5, Y5
-	VMAXPS  Y1, Y5, Y1
-	VMAXPS  Y3, Y6, Y3
-	VCMPPS  $0x03, Y5, Y6, Y5
-	VORPS   Y5, Y4, Y4
+	VMOVUPS (AX), Y6
+	VPMAXSW Y6, Y0, Y0
+	VPMINUW Y6, Y2, Y2
+	VPMAXUW Y6, Y4, Y4
+	VMOVUPS 32(AX), Y6
+	VPMAXSW Y6, Y1, Y1
+	VPMINUW Y6, Y3, Y3
+	VPMAXUW Y6, Y5, Y5
 	ADDQ    $+64, AX
 	DECQ    CX
 	JNE     loop
 
 done:
-	VORPS   Y4, Y0, Y0
-	VORPS   Y4, Y1, Y1
-	VORPS   Y4, Y2, Y2
-	VORPS   Y4, Y3, Y3
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	VMOVUPS Y2, 64(DX)
-	VMOVUPS Y3, 96(DX)
+	VMOVUPS  (DX), Y6
+	VMOVUPS  32(DX), Y7
+	VMOVUPS  64(DX), Y8
+	VMOVUPS  96(DX), Y9
+	VXORPS   Y10, Y10, Y10
+	VPSRAW   $0x0f, Y0, Y11
+	VPAND    Y11, Y2, Y2
+	VPANDN   Y0, Y11, Y11
+	VPOR     Y11, Y2, Y2
+	VPSUBUSW codesAVX2<>+256(SB), Y4, Y4
+	VPMINUW  codesAVX2<>+128(SB), Y4, Y4
+	VPMULLW  codesAVX2<>+192(SB), Y4, Y4
+	VPOR     Y4, Y2, Y2
+	VPAND    highAVX2<>+0(SB), Y2, Y0
+	VPSLLD   $0x10, Y2, Y2
+	VMOVAPS  Y6, Y4
+	VMAXPS   Y6, Y2, Y6
+	VCMPPS   $0x03, Y2, Y4, Y2
+	VORPS    Y2, Y10, Y10
+	VMOVAPS  Y8, Y2
+	VMAXPS   Y8, Y0, Y8
+	VCMPPS   $0x03, Y0, Y2, Y0
+	VORPS    Y0, Y10, Y10
+	VPSRAW   $0x0f, Y1, Y0
+	VPAND    Y0, Y3, Y3
+	VPANDN   Y1, Y0, Y0
+	VPOR     Y0, Y3, Y3
+	VPSUBUSW codesAVX2<>+256(SB), Y5, Y5
+	VPMINUW  codesAVX2<>+128(SB), Y5, Y5
+	VPMULLW  codesAVX2<>+192(SB), Y5, Y5
+	VPOR     Y5, Y3, Y3
+	VPAND    highAVX2<>+0(SB), Y3, Y0
+	VPSLLD   $0x10, Y3, Y1
+	VMOVAPS  Y7, Y2
+	VMAXPS   Y7, Y1, Y7
+	VCMPPS   $0x03, Y1, Y2, Y1
+	VORPS    Y1, Y10, Y10
+	VMOVAPS  Y9, Y1
+	VMAXPS   Y9, Y0, Y9
+	VCMPPS   $0x03, Y0, Y1, Y0
+	VORPS    Y0, Y10, Y10
+	VORPS    Y10, Y6, Y6
+	VORPS    Y10, Y7, Y7
+	VORPS    Y10, Y8, Y8
+	VORPS    Y10, Y9, Y9
+	VMOVUPS  Y6, (DX)
+	VMOVUPS  Y7, 32(DX)
+	VMOVUPS  Y8, 64(DX)
+	VMOVUPS  Y9, 96(DX)
 	VZEROUPPER
 	RET
 
@@ -495,45 +629,85 @@ arounddone:
 	RET
 
 // func rowMaxF16AVX2(x *byte, groups int, lanes *float32)
-// Requires: AVX, F16C
+// Requires: AVX, AVX2, F16C
 TEXT ·rowMaxF16AVX2(SB), $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    groups+8(FP), CX
 	MOVQ    lanes+16(FP), DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS 64(DX), Y2
-	VMOVUPS 96(DX), Y3
-	VXORPS  Y4, Y4, Y4
+	VMOVUPS codesAVX2<>+0(SB), Y0
+	VMOVUPS codesAVX2<>+64(SB), Y2
+	VPXOR   Y4, Y4, Y4
+	VMOVUPS codesAVX2<>+0(SB), Y1
+	VMOVUPS codesAVX2<>+64(SB), Y3
+	VPXOR   Y5, Y5, Y5
 	TESTQ   CX, CX
 	JE      done
 
 loop:
-	VCVTPH2PS (AX), Y5
-	VCVTPH2PS 16(AX), Y6
-	VMAXPS    Y0, Y5, Y0
-	VMAXPS    Y1, Y6, Y1
-	VCMPPS    $0x03, Y5, Y6, Y5
-	VORPS     Y5, Y4, Y4
-	VCVTPH2PS 32(AX), Y5
-	VCVTPH2PS 48(AX), Y6
-	VMAXPS    Y2, Y5, Y2
-	VMAXPS    Y3, Y6, Y3
-	VCMPPS    $0x03, Y5, Y6, Y5
-	VORPS     Y5, Y4, Y4
-	ADDQ      $+64, AX
-	DECQ      CX
-	JNE       loop
+	VMOVUPS (AX), Y6
+	VPMAXSW Y6, Y0, Y0
+	VPMINUW Y6, Y2, Y2
+	VPMAXUW Y6, Y4, Y4
+	VMOVUPS 32(AX), Y6
+	VPMAXSW Y6, Y1, Y1
+	VPMINUW Y6, Y3, Y3
+	VPMAXUW Y6, Y5, Y5
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNE     loop
 
 done:
-	VORPS   Y4, Y0, Y0
-	VORPS   Y4, Y1, Y1
-	VORPS   Y4, Y2, Y2
-	VORPS   Y4, Y3, Y3
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	VMOVUPS Y2, 64(DX)
-	VMOVUPS Y3, 96(DX)
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(DX), Y7
+	VMOVUPS      64(DX), Y8
+	VMOVUPS      96(DX), Y9
+	VXORPS       Y10, Y10, Y10
+	VPSRAW       $0x0f, Y0, Y11
+	VPAND        Y11, Y2, Y2
+	VPANDN       Y0, Y11, Y11
+	VPOR         Y11, Y2, Y2
+	VPSUBUSW     codesAVX2<>+320(SB), Y4, Y4
+	VPMINUW      codesAVX2<>+128(SB), Y4, Y4
+	VPMULLW      codesAVX2<>+192(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VCVTPH2PS    X2, Y2
+	VCVTPH2PS    X0, Y0
+	VMOVAPS      Y6, Y4
+	VMAXPS       Y6, Y2, Y6
+	VCMPPS       $0x03, Y2, Y4, Y2
+	VORPS        Y2, Y10, Y10
+	VMOVAPS      Y7, Y2
+	VMAXPS       Y7, Y0, Y7
+	VCMPPS       $0x03, Y0, Y2, Y0
+	VORPS        Y0, Y10, Y10
+	VPSRAW       $0x0f, Y1, Y0
+	VPAND        Y0, Y3, Y3
+	VPANDN       Y1, Y0, Y0
+	VPOR         Y0, Y3, Y3
+	VPSUBUSW     codesAVX2<>+320(SB), Y5, Y5
+	VPMINUW      codesAVX2<>+128(SB), Y5, Y5
+	VPMULLW      codesAVX2<>+192(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X0
+	VCVTPH2PS    X3, Y1
+	VCVTPH2PS    X0, Y0
+	VMOVAPS      Y8, Y2
+	VMAXPS       Y8, Y1, Y8
+	VCMPPS       $0x03, Y1, Y2, Y1
+	VORPS        Y1, Y10, Y10
+	VMOVAPS      Y9, Y1
+	VMAXPS       Y9, Y0, Y9
+	VCMPPS       $0x03, Y0, Y1, Y0
+	VORPS        Y0, Y10, Y10
+	VORPS        Y10, Y6, Y6
+	VORPS        Y10, Y7, Y7
+	VORPS        Y10, Y8, Y8
+	VORPS        Y10, Y9, Y9
+	VMOVUPS      Y6, (DX)
+	VMOVUPS      Y7, 32(DX)
+	VMOVUPS      Y8, 64(DX)
+	VMOVUPS      Y9, 96(DX)
 	VZEROUPPER
 	RET
 
@@ -725,6 +899,104 @@ DATA highAVX512<>+56(SB)/4, $0xffff0000
 DATA highAVX512<>+60(SB)/4, $0xffff0000
 GLOBL highAVX512<>(SB), RODATA|NOPTR, $64
 
+DATA codesAVX512<>+0(SB)/4, $0x80008000
+DATA codesAVX512<>+4(SB)/4, $0x80008000
+DATA codesAVX512<>+8(SB)/4, $0x80008000
+DATA codesAVX512<>+12(SB)/4, $0x80008000
+DATA codesAVX512<>+16(SB)/4, $0x80008000
+DATA codesAVX512<>+20(SB)/4, $0x80008000
+DATA codesAVX512<>+24(SB)/4, $0x80008000
+DATA codesAVX512<>+28(SB)/4, $0x80008000
+DATA codesAVX512<>+32(SB)/4, $0x80008000
+DATA codesAVX512<>+36(SB)/4, $0x80008000
+DATA codesAVX512<>+40(SB)/4, $0x80008000
+DATA codesAVX512<>+44(SB)/4, $0x80008000
+DATA codesAVX512<>+48(SB)/4, $0x80008000
+DATA codesAVX512<>+52(SB)/4, $0x80008000
+DATA codesAVX512<>+56(SB)/4, $0x80008000
+DATA codesAVX512<>+60(SB)/4, $0x80008000
+DATA codesAVX512<>+64(SB)/4, $0xffffffff
+DATA codesAVX512<>+68(SB)/4, $0xffffffff
+DATA codesAVX512<>+72(SB)/4, $0xffffffff
+DATA codesAVX512<>+76(SB)/4, $0xffffffff
+DATA codesAVX512<>+80(SB)/4, $0xffffffff
+DATA codesAVX512<>+84(SB)/4, $0xffffffff
+DATA codesAVX512<>+88(SB)/4, $0xffffffff
+DATA codesAVX512<>+92(SB)/4, $0xffffffff
+DATA codesAVX512<>+96(SB)/4, $0xffffffff
+DATA codesAVX512<>+100(SB)/4, $0xffffffff
+DATA codesAVX512<>+104(SB)/4, $0xffffffff
+DATA codesAVX512<>+108(SB)/4, $0xffffffff
+DATA codesAVX512<>+112(SB)/4, $0xffffffff
+DATA codesAVX512<>+116(SB)/4, $0xffffffff
+DATA codesAVX512<>+120(SB)/4, $0xffffffff
+DATA codesAVX512<>+124(SB)/4, $0xffffffff
+DATA codesAVX512<>+128(SB)/4, $0x00010001
+DATA codesAVX512<>+132(SB)/4, $0x00010001
+DATA codesAVX512<>+136(SB)/4, $0x00010001
+DATA codesAVX512<>+140(SB)/4, $0x00010001
+DATA codesAVX512<>+144(SB)/4, $0x00010001
+DATA codesAVX512<>+148(SB)/4, $0x00010001
+DATA codesAVX512<>+152(SB)/4, $0x00010001
+DATA codesAVX512<>+156(SB)/4, $0x00010001
+DATA codesAVX512<>+160(SB)/4, $0x00010001
+DATA codesAVX512<>+164(SB)/4, $0x00010001
+DATA codesAVX512<>+168(SB)/4, $0x00010001
+DATA codesAVX512<>+172(SB)/4, $0x00010001
+DATA codesAVX512<>+176(SB)/4, $0x00010001
+DATA codesAVX512<>+180(SB)/4, $0x00010001
+DATA codesAVX512<>+184(SB)/4, $0x00010001
+DATA codesAVX512<>+188(SB)/4, $0x00010001
+DATA codesAVX512<>+192(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+196(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+200(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+204(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+208(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+212(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+216(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+220(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+224(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+228(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+232(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+236(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+240(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+244(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+248(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+252(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+256(SB)/4, $0xff80ff80
+DATA codesAVX512<>+260(SB)/4, $0xff80ff80
+DATA codesAVX512<>+264(SB)/4, $0xff80ff80
+DATA codesAVX512<>+268(SB)/4, $0xff80ff80
+DATA codesAVX512<>+272(SB)/4, $0xff80ff80
+DATA codesAVX512<>+276(SB)/4, $0xff80ff80
+DATA codesAVX512<>+280(SB)/4, $0xff80ff80
+DATA codesAVX512<>+284(SB)/4, $0xff80ff80
+DATA codesAVX512<>+288(SB)/4, $0xff80ff80
+DATA codesAVX512<>+292(SB)/4, $0xff80ff80
+DATA codesAVX512<>+296(SB)/4, $0xff80ff80
+DATA codesAVX512<>+300(SB)/4, $0xff80ff80
+DATA codesAVX512<>+304(SB)/4, $0xff80ff80
+DATA codesAVX512<>+308(SB)/4, $0xff80ff80
+DATA codesAVX512<>+312(SB)/4, $0xff80ff80
+DATA codesAVX512<>+316(SB)/4, $0xff80ff80
+DATA codesAVX512<>+320(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+324(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+328(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+332(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+336(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+340(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+344(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+348(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+352(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+356(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+360(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+364(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+368(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+372(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+376(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+380(SB)/4, $0xfc00fc00
+GLOBL codesAVX512<>(SB), RODATA|NOPTR, $384
+
 // func rowMaxF32AVX512(x *byte, groups int, lanes *float32)
 // Requires: AVX, AVX512F
 TEXT ·rowMaxF32AVX512(SB), $0-24
@@ -887,34 +1159,52 @@ arounddone:
 	RET
 
 // func rowMaxBF16AVX512(x *byte, groups int, lanes *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·rowMaxBF16AVX512(SB), $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    groups+8(FP), CX
 	MOVQ    lanes+16(FP), DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	KXORW   K1, K1, K1
+	VMOVUPS codesAVX512<>+0(SB), Z0
+	VMOVUPS codesAVX512<>+64(SB), Z1
+	VPXORD  Z2, Z2, Z2
 	TESTQ   CX, CX
 	JE      done
 
 loop:
-	VMOVUPS (AX), Z2
-	VPANDD  highAVX512<>+0(SB), Z2, Z3
-	VPSLLD  $0x10, Z2, Z2
-	VMAXPS  Z0, Z2, Z0
-	VMAXPS  Z1, Z3, Z1
-	VCMPPS  $0x03, Z2, Z3, K2
-	KORW    K2, K1, K1
+	VMOVUPS (AX), Z3
+	VPMAXSW Z3, Z0, Z0
+	VPMINUW Z3, Z1, Z1
+	VPMAXUW Z3, Z2, Z2
 	ADDQ    $+64, AX
 	DECQ    CX
 	JNE     loop
 
 done:
-	VPTERNLOGD $0xff, Z0, Z0, K1, Z0
-	VPTERNLOGD $0xff, Z1, Z1, K1, Z1
-	VMOVUPS    Z0, (DX)
-	VMOVUPS    Z1, 64(DX)
+	VMOVUPS    (DX), Z3
+	VMOVUPS    64(DX), Z4
+	KXORW      K1, K1, K1
+	VPSRAW     $0x0f, Z0, Z5
+	VPANDD     Z5, Z1, Z1
+	VPANDND    Z0, Z5, Z5
+	VPORD      Z5, Z1, Z1
+	VPSUBUSW   codesAVX512<>+256(SB), Z2, Z2
+	VPMINUW    codesAVX512<>+128(SB), Z2, Z2
+	VPMULLW    codesAVX512<>+192(SB), Z2, Z2
+	VPORD      Z2, Z1, Z1
+	VPANDD     highAVX512<>+0(SB), Z1, Z0
+	VPSLLD     $0x10, Z1, Z1
+	VMOVAPS    Z3, Z2
+	VMAXPS     Z3, Z1, Z3
+	VCMPPS     $0x03, Z1, Z2, K2
+	KORW       K2, K1, K1
+	VMOVAPS    Z4, Z1
+	VMAXPS     Z4, Z0, Z4
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K1, K1
+	VPTERNLOGD $0xff, Z3, Z3, K1, Z3
+	VPTERNLOGD $0xff, Z4, Z4, K1, Z4
+	VMOVUPS    Z3, (DX)
+	VMOVUPS    Z4, 64(DX)
 	VZEROUPPER
 	RET
 
@@ -1079,33 +1369,53 @@ arounddone:
 	RET
 
 // func rowMaxF16AVX512(x *byte, groups int, lanes *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·rowMaxF16AVX512(SB), $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    groups+8(FP), CX
 	MOVQ    lanes+16(FP), DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	KXORW   K1, K1, K1
+	VMOVUPS codesAVX512<>+0(SB), Z0
+	VMOVUPS codesAVX512<>+64(SB), Z1
+	VPXORD  Z2, Z2, Z2
 	TESTQ   CX, CX
 	JE      done
 
 loop:
-	VCVTPH2PS (AX), Z2
-	VCVTPH2PS 32(AX), Z3
-	VMAXPS    Z0, Z2, Z0
-	VMAXPS    Z1, Z3, Z1
-	VCMPPS    $0x03, Z2, Z3, K2
-	KORW      K2, K1, K1
-	ADDQ      $+64, AX
-	DECQ      CX
-	JNE       loop
+	VMOVUPS (AX), Z3
+	VPMAXSW Z3, Z0, Z0
+	VPMINUW Z3, Z1, Z1
+	VPMAXUW Z3, Z2, Z2
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNE     loop
 
 done:
-	VPTERNLOGD $0xff, Z0, Z0, K1, Z0
-	VPTERNLOGD $0xff, Z1, Z1, K1, Z1
-	VMOVUPS    Z0, (DX)
-	VMOVUPS    Z1, 64(DX)
+	VMOVUPS       (DX), Z3
+	VMOVUPS       64(DX), Z4
+	KXORW         K1, K1, K1
+	VPSRAW        $0x0f, Z0, Z5
+	VPANDD        Z5, Z1, Z1
+	VPANDND       Z0, Z5, Z5
+	VPORD         Z5, Z1, Z1
+	VPSUBUSW      codesAVX512<>+320(SB), Z2, Z2
+	VPMINUW       codesAVX512<>+128(SB), Z2, Z2
+	VPMULLW       codesAVX512<>+192(SB), Z2, Z2
+	VPORD         Z2, Z1, Z1
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VCVTPH2PS     Y1, Z1
+	VCVTPH2PS     Y0, Z0
+	VMOVAPS       Z3, Z2
+	VMAXPS        Z3, Z1, Z3
+	VCMPPS        $0x03, Z1, Z2, K2
+	KORW          K2, K1, K1
+	VMOVAPS       Z4, Z1
+	VMAXPS        Z4, Z0, Z4
+	VCMPPS        $0x03, Z0, Z1, K2
+	KORW          K2, K1, K1
+	VPTERNLOGD    $0xff, Z3, Z3, K1, Z3
+	VPTERNLOGD    $0xff, Z4, Z4, K1, Z4
+	VMOVUPS       Z3, (DX)
+	VMOVUPS       Z4, 64(DX)
 	VZEROUPPER
 	RET
 

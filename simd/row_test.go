@@ -16,7 +16,7 @@ import (
 )
 
 // usableRowUnits are the units that this machine can run.
-func usableRowUnits(t *testing.T) []*rowUnit {
+func usableRowUnits(t testing.TB) []*rowUnit {
 	t.Helper()
 	info := backend.Info{Features: features(Detected())}
 	var usable []*rowUnit

@@ -143,6 +143,52 @@ func (v vec) places(t, j int) [2]int {
 	return [2]int{16 * j, 16*j + 8}
 }
 
+func (v vec) or(a operand.Op, b, d reg.VecVirtual) {
+	if v.wide {
+		v.VPORD(a, b, d)
+	} else {
+		v.VPOR(a, b, d)
+	}
+}
+
+func (v vec) xor(a operand.Op, b, d reg.VecVirtual) {
+	if v.wide {
+		v.VPXORD(a, b, d)
+	} else {
+		v.VPXOR(a, b, d)
+	}
+}
+
+// andNot sets d to a and not b.
+func (v vec) andNot(a operand.Op, b, d reg.VecVirtual) {
+	if v.wide {
+		v.VPANDND(a, b, d)
+	} else {
+		v.VPANDN(a, b, d)
+	}
+}
+
+// widen splits a register of 16-bit elements, as load does; x is lost.
+func (v vec) widen(t int, x reg.VecVirtual) regs {
+	r := v.regs(2)
+	switch {
+	case t == bf16:
+		v.and(v.high(0), x, r[1])
+		v.VPSLLD(operand.U8(16), x, r[0])
+	case v.wide:
+		h := v.YMM()
+		v.VEXTRACTI64X4(operand.U8(1), x, h)
+		v.VCVTPH2PS(x.AsY(), r[0])
+		v.VCVTPH2PS(h, r[1])
+	default:
+		h := v.XMM()
+		v.VEXTRACTI128(operand.U8(1), x, h)
+		v.VCVTPH2PS(x.AsX(), r[0])
+		v.VCVTPH2PS(h, r[1])
+	}
+	return r
+}
+
 // load widens pair j of a group.
 func (v vec) load(t int, p reg.Register, j int) regs {
 	m := at(p, t, 2*j*v.lanes())
@@ -198,31 +244,39 @@ func (v vec) and(a operand.Op, b, d reg.VecVirtual) {
 	}
 }
 
-// nearest adds half a bf16 step, ties to even, to the bits of x: the upper half is then the bf16.
-func (v vec) nearest(k ints, x reg.VecVirtual) reg.VecVirtual {
-	t := v.reg()
-	v.VPSRLD(operand.U8(16), x, t)
-	v.and(k.one, t, t)
-	v.VPADDD(k.bias, t, t)
-	v.VPADDD(x, t, t)
+// nearest adds half a bf16 step, ties to even, to the bits of each x, step by step: the upper half is then the bf16.
+func (v vec) nearest(k ints, x ...reg.VecVirtual) regs {
+	t := v.regs(len(x))
+	for i := range x {
+		v.VPSRLD(operand.U8(16), x[i], t[i])
+	}
+	for i := range x {
+		v.and(k.one, t[i], t[i])
+	}
+	for i := range x {
+		v.VPADDD(k.bias, t[i], t[i])
+	}
+	for i := range x {
+		v.VPADDD(x[i], t[i], t[i])
+	}
 	return t
 }
 
-// round rounds x to t and back, for the modes that round between two products.
-func (v vec) round(t int, k ints, x reg.VecVirtual) {
+// round rounds each x to t and back, for the modes that round between two products.
+func (v vec) round(t int, k ints, x ...reg.VecVirtual) {
 	switch t {
 	case bf16:
-		n := v.nearest(k, x)
-		v.and(k.high, n, x)
+		for i, n := range v.nearest(k, x...) {
+			v.and(k.high, n, x[i])
+		}
 	case f16:
-		if v.wide {
-			h := v.YMM()
-			v.VCVTPS2PH(operand.U8(0), x, h)
-			v.VCVTPH2PS(h, x)
-		} else {
-			h := v.XMM()
-			v.VCVTPS2PH(operand.U8(0), x, h)
-			v.VCVTPH2PS(h, x)
+		for _, r := range x {
+			h := reg.VecVirtual(v.XMM())
+			if v.wide {
+				h = v.YMM()
+			}
+			v.VCVTPS2PH(operand.U8(0), r, h)
+			v.VCVTPH2PS(h, r)
 		}
 	}
 }
@@ -240,7 +294,7 @@ func (v vec) store(t int, k ints, x regs, p reg.Register, j int, nt bool) {
 	both := v.reg()
 	switch {
 	case t == bf16:
-		a, b := v.nearest(k, x[0]), v.nearest(k, x[1])
+		a, b := v.nearest(k, x[0])[0], v.nearest(k, x[1])[0]
 		v.VPSRLD(operand.U8(16), a, a)
 		if both = a; v.wide {
 			v.VPTERNLOGD(operand.U8(0xf8), k.high, b, a) // a | b & high
@@ -312,8 +366,13 @@ var _ = register("row", func(c *build.Context) {
 	c.RET()
 	each(c, func(v vec) {
 		v = v.withHigh()
+		k := v.codeConstants()
 		for t := range typeNames {
-			rowMax(v, t)
+			if t == f32 {
+				rowMax(v)
+			} else {
+				rowMaxCodes(v, t, k)
+			}
 			rowFind(v, t)
 			rowSquare(v, t)
 			rowDot(v, t)
@@ -321,49 +380,6 @@ var _ = register("row", func(c *build.Context) {
 		}
 	})
 })
-
-func rowMax(v vec, t int) {
-	v.function("rowMax"+typeNames[t], "keeps the larger of each lane and its elements; a NaN stays.\nReference: rowMaxGeneric.",
-		"func(x *byte, groups int, lanes *float32)")
-	x, n, lanes := v.pointer("x"), v.pointer("groups"), v.pointer("lanes")
-	acc := v.accumulators(lanes)
-	var nan reg.VecVirtual
-	var mask reg.OpmaskVirtual
-	if v.wide {
-		mask = v.K()
-		v.KXORW(mask, mask, mask)
-	} else {
-		nan = v.reg()
-		v.VXORPS(nan, nan, nan)
-	}
-	v.loop("", n, func() {
-		for j := range v.pairs() {
-			e := v.load(t, x, j)
-			for i, o := range v.places(t, j) {
-				a := acc[o/v.lanes()]
-				v.VMAXPS(a, e[i], a) // the second source wins where one is NaN: the old maximum
-			}
-			if v.wide {
-				k := v.K()
-				v.VCMPPS(operand.U8(3), e[0], e[1], k)
-				v.KORW(k, mask, mask)
-			} else {
-				v.VCMPPS(operand.U8(3), e[0], e[1], e[0])
-				v.VORPS(e[0], nan, nan)
-			}
-		}
-		v.advance(t, x)
-	})
-	for _, a := range acc {
-		if v.wide {
-			v.VPTERNLOGD(operand.U8(0xff), a, a, mask, a)
-		} else {
-			v.VORPS(nan, a, a)
-		}
-	}
-	v.flush(acc, lanes)
-	v.end()
-}
 
 func rowFind(v vec, t int) {
 	v.function("rowFind"+typeNames[t], "returns the first group that has an element equal to value, or groups.\nReference: rowFindGeneric.",
