@@ -62,19 +62,18 @@ union Shared {
 
 // Row is where the results of a row go.
 struct Row {
-  const topk_args& a;
-  long long row;
   const float* s;
+  const int* label; // of the row, null = none
+  float* value;
+  int* index;
+  __device__ __forceinline__ Row(const topk_args& a, long long row)
+      : s(scoreRow(a, row)), label(a.label ? (const int*)a.label + row * a.n : nullptr), value((float*)a.value + row * a.k), index((int*)a.index + row * a.k) {}
   // name is what Index holds for a pair.
-  __device__ __forceinline__ int name(Pair p) const {
-    const unsigned i = rankIndex(p);
-    return a.label ? ((const int*)a.label)[row * a.n + i] : (int)i;
-  }
+  __device__ __forceinline__ int name(Pair p) const { return label ? label[rankIndex(p)] : (int)rankIndex(p); }
   __device__ __forceinline__ void put(unsigned place, Pair p, int name) const {
     const unsigned key = (unsigned)(p >> 32);
-    const bool vague = key == 0 || key == rankKey(0.0f); // NaN and zeros stay what they were
-    ((float*)a.value)[row * a.k + place] = vague ? s[rankIndex(p)] : rankScore(key);
-    ((int*)a.index)[row * a.k + place] = name;
+    value[place] = key == 1 || key == 0x80000000u ? s[rankIndex(p)] : rankScore(key); // NaN and zeros stay what they were
+    index[place] = name;
   }
 };
 
@@ -85,12 +84,12 @@ struct Part {
   __device__ __forceinline__ void put(unsigned place, Pair p, int) const { out[place] = p; }
 };
 
-// first gives out the first want of n pairs, at least as many; want is at least 1.
+// first gives out the first want of the pairs, at least as many; want is at least 1.
 template <int T, class Source, class Results>
-__device__ __forceinline__ void first(const Source& src, unsigned n, unsigned want, Shared& sh, const Results& out) {
-  if (spread<T>(src, n, want, sh.spread, out)) return;
+__device__ __forceinline__ void first(const Source& src, unsigned want, Shared& sh, const Results& out) {
+  if (spread<T>(src, want, sh.spread, out)) return;
   __syncthreads(); // all know
-  const unsigned count = narrowed<T>(src, n, want, sh.narrow);
+  const unsigned count = narrowed<T>(src, want, sh.narrow);
   for (unsigned i = threadIdx.x; i < count; i += T) out.put(i, sh.narrow.sorted[i], out.name(sh.narrow.sorted[i]));
 }
 
@@ -104,7 +103,9 @@ __device__ void segment(const topk_args& a) {
     if (live <= kDirect || from >= live) continue; // merge knows
     const unsigned n = (unsigned)min(length, live - from), want = min(n, (unsigned)a.k);
     Pair* out = (Pair*)a.scratch + t * a.k;
-    first<kThreads>(Scores<kThreads>(scoreRow(a, row), from, n), n, want, sh, Part{out});
+    Scores<kThreads> scores(scoreRow(a, row), from, n);
+    scores.limit(n);
+    first<kThreads>(scores, want, sh, Part{out});
     for (unsigned i = want + threadIdx.x; i < a.k; i += kThreads) out[i] = 0;
     __syncthreads(); // sh is free
   }
@@ -114,18 +115,21 @@ template <int T> __device__ void merge(const topk_args& a) {
   __shared__ Shared sh;
   awaitEarlier();
   letNext();
-  for (long long row = blockIdx.x; row < a.b; row += gridDim.x) {
-    const Row out{a, row, scoreRow(a, row)};
-    const Scores<T> scores(out.s, 0, a.n);
-    const unsigned live = (unsigned)liveScores(a, row), want = min(live, (unsigned)a.k);
-    if (T == kThreads && a.n > kWhole && live > kDirect) {
+  const unsigned n = (unsigned)a.n, k = (unsigned)a.k;
+  for (long long row = blockIdx.x;;) {
+    const Row out(a, row);
+    Scores<T> scores(out.s, 0, n);
+    const unsigned live = (unsigned)liveScores(a, row), want = min(live, k);
+    if (T == kThreads && n > kWhole && live > kDirect) {
       const long long length = segmentLength(a), segments = (a.n + length - 1) / length;
-      const Pairs<T> pairs{(const Pair*)a.scratch + row * segments * a.k};
-      first<T>(pairs, (unsigned)((live + length - 1) / length * a.k), want, sh, out);
+      const Pairs<T> pairs{(const Pair*)a.scratch + row * segments * k, (unsigned)((live + length - 1) / length * k)};
+      first<T>(pairs, want, sh, out);
     } else if (want > 0) {
-      first<T>(scores, live, want, sh, out);
+      scores.limit(live);
+      first<T>(scores, want, sh, out);
     }
-    for (unsigned i = want + threadIdx.x; i < a.k; i += T) write(a, row, i, -1, out.s);
+    for (unsigned i = want + threadIdx.x; i < k; i += T) out.value[i] = __int_as_float(0xff800000), out.index[i] = -1;
+    if ((row += gridDim.x) >= a.b) return;
     __syncthreads(); // sh is free
   }
 }
@@ -135,4 +139,4 @@ template <int T> __device__ void merge(const topk_args& a) {
 extern "C" __global__ void __launch_bounds__(256) topk_naive(const __grid_constant__ topk_args a) { naive(a); }
 extern "C" __global__ void __launch_bounds__(kThreads) topk_select_segment(const __grid_constant__ topk_args a) { segment(a); }
 extern "C" __global__ void __launch_bounds__(kThreads) topk_select_merge(const __grid_constant__ topk_args a) { merge<kThreads>(a); }
-extern "C" __global__ void __launch_bounds__(kShort) topk_select_short(const __grid_constant__ topk_args a) { merge<kShort>(a); }
+extern "C" __global__ void __launch_bounds__(kShort, 2) topk_select_short(const __grid_constant__ topk_args a) { merge<kShort>(a); }

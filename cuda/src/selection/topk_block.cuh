@@ -1,43 +1,60 @@
-// What a block of T threads selects from, for the select variant of topk.
+// What a block of T threads selects from, for the select variant of topk. A row takes a block a few thousand instructions,
+// most of which are fetched for the first time, so code is kept short.
 #pragma once
 #include "common/rank.cuh"
 
 namespace selection {
 
-using Pair = unsigned long long; // of common/rank.cuh; 0 = none
+using Pair = unsigned long long; // key, complement of the index; the larger ranks first, 0 = none
 
 constexpr int kLanes = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kCapacity = 4096; // the largest k
 constexpr int kBins = 2048;     // of a histogram
 
-// Sources yield pairs. each gives f those that a thread has, U at a time where there are many; what runs once is as long as it
-// takes to fetch, so short code is fast code.
+// scoreKey is rankKey but for NaN, which is 1, so that 0 is no score.
+__device__ __forceinline__ unsigned scoreKey(float v) {
+  const unsigned b = __float_as_uint(v + 0.0f); // -0 becomes +0
+  return v != v ? 1 : b ^ ((unsigned)((int)b >> 31) | 0x80000000u);
+}
 
-// Scores are the pairs of a range of a row. The thread's first ones are on their way before it is known how many count.
+__device__ __forceinline__ Pair pairOf(unsigned key, unsigned index) { return (Pair)key << 32 | ~index; }
+
+// Sources give f the keys and indices that a thread has, U at a time where there are many, and keys 0 among them.
+
+// Scores are those of a range of a row. The thread's first ones are on their way before it is known how many count.
 template <int T> struct Scores {
   static constexpr bool kGaps = false;
   static constexpr int kHeld = 4;
   const float* s;
-  unsigned first;
+  unsigned first, n;
   unsigned held[kHeld]; // keys
 
-  __device__ __forceinline__ Scores(const float* scores, long long from, long long n) : s(scores + from), first((unsigned)from) {
+  __device__ __forceinline__ Scores(const float* scores, long long from, unsigned most) {
+    s = scores + from, first = (unsigned)from, n = most;
 #pragma unroll
     for (int j = 0; j < kHeld; j++) {
       const unsigned i = threadIdx.x + j * T;
-      held[j] = rankKey(i < n ? s[i] : 0.0f);
+      held[j] = scoreKey(i < n ? s[i] : 0.0f);
     }
   }
-  __device__ __forceinline__ Pair operator()(unsigned i) const { return rankPair(s[i], first + i); }
-  template <int U, class F> __device__ __forceinline__ void each(unsigned n, F f) const {
+  __device__ __forceinline__ void limit(unsigned live) {
+    n = live;
 #pragma unroll
-    for (int j = 0; j < kHeld; j++) {
-      const unsigned i = threadIdx.x + j * T;
-      if (i < n) f((Pair)held[j] << 32 | ~(first + i));
+    for (int j = 0; j < kHeld; j++) held[j] = threadIdx.x + j * T < n ? held[j] : 0;
+  }
+  __device__ __forceinline__ Pair operator()(unsigned i) const { return pairOf(scoreKey(s[i]), first + i); }
+  template <int U, class F> __device__ __forceinline__ void each(F f) const {
+#pragma unroll
+    for (int j = 0; j < kHeld; j++) f(held[j], first + threadIdx.x + j * T);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x + kHeld * T; i < n; i += U * T) {
+      float v[U];
+#pragma unroll
+      for (int j = 0; j < U; j++) v[j] = i + j * T < n ? s[i + j * T] : 0.0f;
+#pragma unroll
+      for (int j = 0; j < U; j++) f(i + j * T < n ? scoreKey(v[j]) : 0, first + i + j * T);
     }
-#pragma unroll U
-    for (unsigned i = threadIdx.x + kHeld * T; i < n; i += T) f((*this)(i));
   }
 };
 
@@ -45,11 +62,17 @@ template <int T> struct Scores {
 template <int T> struct Pairs {
   static constexpr bool kGaps = true;
   const Pair* p;
+  unsigned n;
   __device__ __forceinline__ Pair operator()(unsigned i) const { return p[i]; }
-  template <int U, class F> __device__ __forceinline__ void each(unsigned n, F f) const {
-#pragma unroll U
-    for (unsigned i = threadIdx.x; i < n; i += T)
-      if (p[i]) f(p[i]);
+  template <int U, class F> __device__ __forceinline__ void each(F f) const {
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < n; i += U * T) {
+      Pair v[U];
+#pragma unroll
+      for (int j = 0; j < U; j++) v[j] = i + j * T < n ? p[i + j * T] : 0;
+#pragma unroll
+      for (int j = 0; j < U; j++) f((unsigned)(v[j] >> 32), rankIndex(v[j]));
+    }
   }
 };
 

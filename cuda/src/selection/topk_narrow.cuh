@@ -1,4 +1,4 @@
-// The first k of n pairs in order, however they crowd: an interval of pairs is narrowed by histograms over the leading bits in
+// The first k of the pairs in order, however they crowd: an interval of pairs is narrowed by histograms over the leading bits in
 // which its elements differ, until few share the bin of the k-th; those are counted against one another, and what was found
 // is sorted, mostly within warps. Scores of similar size share their exponent, so bins over a fixed digit would send most of
 // them to a few counters.
@@ -29,11 +29,11 @@ struct Range {
 };
 
 // survey finds the extremes and the number of pairs, gaps aside.
-template <int T, class Source> __device__ Range survey(const Source& src, unsigned n, unsigned k, Narrow& sh) {
+template <int T, class Source> __device__ Range survey(const Source& src, unsigned k, Narrow& sh) {
   constexpr int kWarps = T / kLanes;
   unsigned low = ~0u, high = 0, count = 0;
 #pragma unroll 4
-  for (unsigned i = threadIdx.x; i < n; i += T) {
+  for (unsigned i = threadIdx.x; i < src.n; i += T) {
     const Pair p = src(i);
     const unsigned key = (unsigned)(p >> 32);
     if (p) low = min(low, key), high = max(high, key), count++;
@@ -49,12 +49,12 @@ template <int T, class Source> __device__ Range survey(const Source& src, unsign
 }
 
 // cut narrows r to the bin that holds the want-th largest and returns how many pairs lie in it.
-template <int T, class Source> __device__ unsigned cut(const Source& src, unsigned n, Range& r, Narrow& sh) {
+template <int T, class Source> __device__ unsigned cut(const Source& src, Range& r, Narrow& sh) {
   const int shift = max(0, 64 - __clzll(r.low ^ r.high) - kDigit), lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   for (int i = threadIdx.x; i < kBins; i += T) sh.bins[i] = 0;
   __syncthreads();
 #pragma unroll 4
-  for (unsigned i = threadIdx.x; i < n; i += T) {
+  for (unsigned i = threadIdx.x; i < src.n; i += T) {
     const Pair p = src(i);
     if (p >= r.low && p <= r.high) atomicAdd(&sh.bins[(p >> shift) % kBins], 1u); // the bits above agree
   }
@@ -84,15 +84,15 @@ template <int T, class Source> __device__ unsigned cut(const Source& src, unsign
 }
 
 // collect gathers the pairs beyond high in the sorting buffer and those of the last bin beside it, in any order.
-template <int T, class Source> __device__ void collect(const Source& src, unsigned n, const Range& r, Narrow& sh) {
+template <int T, class Source> __device__ void collect(const Source& src, const Range& r, Narrow& sh) {
   constexpr int kAhead = 4;
   const unsigned lane = threadIdx.x % kLanes;
-  for (unsigned base = threadIdx.x - lane; base < n; base += kAhead * T) { // whole warps take part in the ballot
+  for (unsigned base = threadIdx.x - lane; base < src.n; base += kAhead * T) { // whole warps take part in the ballot
     Pair p[kAhead];
 #pragma unroll
     for (int j = 0; j < kAhead; j++) {
       const unsigned i = base + j * T + lane;
-      p[j] = i < n ? src(i) : 0;
+      p[j] = i < src.n ? src(i) : 0;
     }
 #pragma unroll
     for (int j = 0; j < kAhead; j++) {
@@ -122,18 +122,18 @@ __device__ __forceinline__ void trim(const Range& r, Narrow& sh) {
   __syncthreads();
 }
 
-// select leaves the first k of n pairs in the sorting buffer, in any order, and returns how many there are.
-template <int T, class Source> __device__ unsigned select(const Source& src, unsigned n, unsigned k, Narrow& sh) {
-  Range r = survey<T>(src, n, k, sh);
+// select leaves the first k of the pairs in the sorting buffer, in any order, and returns how many there are.
+template <int T, class Source> __device__ unsigned select(const Source& src, unsigned k, Narrow& sh) {
+  Range r = survey<T>(src, k, sh);
   if (r.want == 0) return 0;
   if (r.want < r.count) {
     // Pairs differ, so a bin of one value holds one of them: the loop ends with shift 0 at the latest.
-    while (cut<T>(src, n, r, sh) > kEdge) {
+    while (cut<T>(src, r, sh) > kEdge) {
     }
   } else {
     r.low = r.high = 0; // all of them
   }
-  collect<T>(src, n, r, sh);
+  collect<T>(src, r, sh);
   trim(r, sh);
   return r.want;
 }
@@ -204,9 +204,9 @@ template <int T> __device__ void sort(Narrow& sh, int size) {
   __syncthreads();
 }
 
-// narrowed leaves the first k of n pairs in order at the front of the sorting buffer and returns how many there are.
-template <int T, class Source> __device__ unsigned narrowed(const Source& src, unsigned n, unsigned k, Narrow& sh) {
-  const unsigned count = select<T>(src, n, k, sh);
+// narrowed leaves the first k of the pairs in order at the front of the sorting buffer and returns how many there are.
+template <int T, class Source> __device__ unsigned narrowed(const Source& src, unsigned k, Narrow& sh) {
+  const unsigned count = select<T>(src, k, sh);
   int size = kOwnWarp;
   while (size < (int)count) size *= 2;
   for (int i = count + threadIdx.x; i < size; i += T) sh.sorted[i] = 0;

@@ -6,6 +6,7 @@
 
 namespace selection {
 
+constexpr unsigned kLong = 8;   // scores of a thread from which leaving out more is worth a search
 constexpr unsigned kFew = 32;   // pairs of a bin that are compared with one another gladly
 constexpr unsigned kMost = 256; // and at worst
 
@@ -35,25 +36,30 @@ struct Division {
 };
 
 template <int T> __device__ __forceinline__ void clear(Spread& sh) {
-  for (int i = threadIdx.x; i < kBins / 4; i += T) ((uint4*)sh.bins)[i] = make_uint4(0, 0, 0, 0);
+#pragma unroll
+  for (int e = 0; e < kBins / T; e++) sh.bins[threadIdx.x * (kBins / T) + e] = 0;
   if (threadIdx.x == 0) sh.crowd = 0;
 }
 
 // bounds is the largest key and one that at least want of the pairs reach.
-template <int T, class Source>
-__device__ __forceinline__ Division bounds(const Source& src, unsigned n, unsigned want, Spread& sh) {
+template <int T, class Source> __device__ __forceinline__ Division bounds(const Source& src, unsigned want, Spread& sh) {
   constexpr int kWarps = T / kLanes;
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-  unsigned low = ~0u, high = 0;
-  src.template each<4>(n, [&](Pair p) {
-    const unsigned key = (unsigned)(p >> 32);
-    low = min(low, key), high = max(high, key);
-  });
-  if (!Source::kGaps && want <= T && threadIdx.x < n) low = high; // as many threads as are wanted have a score: the largest will do
+  unsigned high = 0;
+  src.template each<4>([&](unsigned key, unsigned) { high = max(high, key); });
+  // Where as many threads as are wanted have a score, the least of their largest will do, or that of groups of them. It is
+  // held less 1: 0 comes last.
+  unsigned low = high - 1;
+  if (!Source::kGaps && src.n >= kLong * T)
+    for (unsigned o = 1; o < kLanes && 2 * o * want <= T; o *= 2) low = max(low, __shfl_xor_sync(kAllLanes, low, o));
+  if (Source::kGaps || want > T) {
+    low = ~0u;
+    src.template each<4>([&](unsigned key, unsigned) { low = min(low, key - 1); });
+  }
   low = __reduce_min_sync(kAllLanes, low), high = __reduce_max_sync(kAllLanes, high);
   if (lane == 0) sh.low[warp] = low, sh.high[warp] = high;
   __syncthreads();
-  low = __reduce_min_sync(kAllLanes, sh.low[lane % kWarps]), high = __reduce_max_sync(kAllLanes, sh.high[lane % kWarps]);
+  low = __reduce_min_sync(kAllLanes, sh.low[lane % kWarps]) + 1, high = __reduce_max_sync(kAllLanes, sh.high[lane % kWarps]);
   return Division(low, high);
 }
 
@@ -67,28 +73,26 @@ template <int T> __device__ __forceinline__ void locate(unsigned want, Spread& s
   const unsigned to = through(sum);
   if (lane == kLanes - 1) sh.sum[warp] = to;
   __syncthreads();
-  unsigned start = to - sum + __reduce_add_sync(kAllLanes, lane < warp ? sh.sum[lane] : 0), crowd = 0;
+  unsigned start = to - sum + __reduce_add_sync(kAllLanes, lane < warp ? sh.sum[lane] : 0), crowd = 0, last = kBins, end = 0;
 #pragma unroll
   for (int e = 0; e < kOwn; e++) {
-    const unsigned end = start + count[e];
     sh.bins[first + e] = start;
-    if (start < want) crowd = max(crowd, count[e]);
-    if (start < want && end >= want) sh.last = first + e, sh.end = end; // one thread
-    start = end;
+    if (start < want) crowd = max(crowd, count[e]), last = first + e, end = start + count[e];
+    start += count[e];
   }
+  if (last < kBins && end >= want) sh.last = last, sh.end = end; // one thread
   if (crowd > kFew) atomicMax(&sh.crowd, crowd);
   __syncthreads();
 }
 
-// spread gives put the first want of n pairs, at least as many, each with its place, or reports false where too many share a
-// bin. Every thread calls it; want is at least 1.
+// spread gives put the first want of the pairs, at least as many, each with its place, or reports false where too many share
+// a bin. Every thread calls it; want is at least 1.
 template <int T, class Source, class Results>
-__device__ bool spread(const Source& src, unsigned n, unsigned want, Spread& sh, const Results& out) {
+__device__ __forceinline__ bool spread(const Source& src, unsigned want, Spread& sh, const Results& out) {
   clear<T>(sh);
-  Division d = bounds<T>(src, n, want, sh);
+  Division d = bounds<T>(src, want, sh);
   for (;;) {
-    src.template each<1>(n, [&](Pair p) {
-      const unsigned key = (unsigned)(p >> 32);
+    src.template each<2>([&](unsigned key, unsigned) {
       if (key >= d.low) atomicAdd(&sh.bins[d.bin(key)], 1u);
     });
     __syncthreads();
@@ -104,9 +108,9 @@ __device__ bool spread(const Source& src, unsigned n, unsigned want, Spread& sh,
     __syncthreads();
   }
   const unsigned last = sh.last, end = sh.end;
-  src.template each<1>(n, [&](Pair p) {
-    const unsigned key = (unsigned)(p >> 32), bin = d.bin(key);
-    if (key >= d.low && bin <= last) sh.placed[atomicAdd(&sh.bins[bin], 1u)] = p;
+  src.template each<2>([&](unsigned key, unsigned index) {
+    const unsigned bin = d.bin(key);
+    if (key >= d.low && bin <= last) sh.placed[atomicAdd(&sh.bins[bin], 1u)] = pairOf(key, index);
   });
   __syncthreads();
   for (unsigned i = threadIdx.x; i < end; i += T) {
@@ -114,7 +118,8 @@ __device__ bool spread(const Source& src, unsigned n, unsigned want, Spread& sh,
     const auto name = out.name(mine); // on its way
     const unsigned bin = d.bin((unsigned)(mine >> 32)), to = sh.bins[bin];
     unsigned place = bin ? sh.bins[bin - 1] : 0;
-    for (unsigned j = place; j < to; j++) place += sh.placed[j] > mine; // j starts where the bin does
+#pragma unroll 1
+    for (unsigned j = place; j < to; j++) place += sh.placed[j] > mine; // from the start of the bin
     if (place < want) out.put(place, mine, name);
   }
   return true;
