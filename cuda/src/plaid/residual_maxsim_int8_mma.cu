@@ -2,34 +2,35 @@
 //
 // Axes and operands as residual_maxsim_int8_naive.cu; d up to 128, a multiple of 16 (2 bits) or 8 (4 bits); query 16-byte
 // aligned, packed 4-byte. Stages are the same kernel for the packed words of a lane; a launch runs one of them.
-// Geometry: 128 threads; a block takes consecutive places of a query, grid (any, min(nq, any)). Rows of centroid scores and
-// packed words pass through rings of slots in shared memory, one and two rounds of 64 tokens ahead.
-// Requires sm_80. Over naive: products on matrix units from registers, buckets looked up by byte permutations.
+// Geometry: 256 threads; blocks of equal y take a group of up to eight queries, grid (any, any). Dynamic shared memory: 33,792
+// bytes where a launch has one query of at most 32 tokens, otherwise as stated.
+// Requires sm_80. Over naive: products on matrix units from registers, buckets looked up by byte permutations, once for
+// queries that have the same documents.
 //
-// dynamic: residual_maxsim_int8_f16_mma_b2w1 16384
-// dynamic: residual_maxsim_int8_f16_mma_b2w2 20480
-// dynamic: residual_maxsim_int8_f16_mma_b4w2 20480
-// dynamic: residual_maxsim_int8_f16_mma_b4w4 28672
-// dynamic: residual_maxsim_int8_f32_mma_b2w1 24576
-// dynamic: residual_maxsim_int8_f32_mma_b2w2 28672
-// dynamic: residual_maxsim_int8_f32_mma_b4w2 28672
-// dynamic: residual_maxsim_int8_f32_mma_b4w4 36864
+// dynamic: residual_maxsim_int8_f16_mma_b2w1 53376
+// dynamic: residual_maxsim_int8_f16_mma_b2w2 69760
+// dynamic: residual_maxsim_int8_f16_mma_b4w2 53376
+// dynamic: residual_maxsim_int8_f16_mma_b4w4 69760
+// dynamic: residual_maxsim_int8_f32_mma_b2w1 53376
+// dynamic: residual_maxsim_int8_f32_mma_b2w2 69760
+// dynamic: residual_maxsim_int8_f32_mma_b4w2 53376
+// dynamic: residual_maxsim_int8_f32_mma_b4w4 69760
 #include "plaid/residual_maxsim_int8_mma.cuh"
 
-#define ENTRY(type, element, bits, words, shared, blocks)                                                   \
-  extern "C" __global__ void __launch_bounds__(plaid::kScreenThreads, blocks)                               \
+#define ENTRY(type, element, bits, words, shared)                                                           \
+  extern "C" __global__ void __launch_bounds__(plaid::kTileThreads, 2)                                      \
       residual_maxsim_int8_##type##_mma_b##bits##w##words(const __grid_constant__ residual_maxsim_int8_args a) { \
     extern __shared__ __align__(256) unsigned char dynamic[];                                               \
     __shared__ plaid::Int8State s;                                                                          \
-    static_assert(plaid::Int8Screen<element, plaid::Pack##bits, words>::kShared == shared, "dynamic");      \
-    plaid::int8Screen<element, plaid::Pack##bits, words>(a, sharedAddress(dynamic), s);                     \
+    static_assert(plaid::Tiles<plaid::Int8Body<element, plaid::Pack##bits, words>, residual_maxsim_int8_args>::kShared == shared, "dynamic"); \
+    plaid::int8Screen<element, plaid::Pack##bits, words>(a, dynamic, s);                                    \
   }
 
-ENTRY(f16, F16, 2, 1, 16384, 4)
-ENTRY(f16, F16, 2, 2, 20480, 4)
-ENTRY(f16, F16, 4, 2, 20480, 4)
-ENTRY(f16, F16, 4, 4, 28672, 3)
-ENTRY(f32, F32, 2, 1, 24576, 4)
-ENTRY(f32, F32, 2, 2, 28672, 4)
-ENTRY(f32, F32, 4, 2, 28672, 4)
-ENTRY(f32, F32, 4, 4, 36864, 3)
+ENTRY(f16, F16, 2, 1, 53376)
+ENTRY(f16, F16, 2, 2, 69760)
+ENTRY(f16, F16, 4, 2, 53376)
+ENTRY(f16, F16, 4, 4, 69760)
+ENTRY(f32, F32, 2, 1, 53376)
+ENTRY(f32, F32, 2, 2, 69760)
+ENTRY(f32, F32, 4, 2, 53376)
+ENTRY(f32, F32, 4, 4, 69760)

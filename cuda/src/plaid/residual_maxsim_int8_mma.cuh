@@ -4,9 +4,30 @@
 #include "args/residual_maxsim_int8_args.h"
 #include "plaid/plaid_element.cuh"
 #include "plaid/plaid_mma.cuh"
-#include "plaid/residual_screen.cuh"
+#include "plaid/residual_tiles.cuh"
 
 namespace plaid {
+
+// maskBits is an and that the compiler does not take apart.
+__device__ __forceinline__ unsigned maskBits(unsigned a, unsigned mask) {
+  unsigned r;
+  asm("and.b32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(mask));
+  return r;
+}
+
+// pickBytes is __byte_perm without its mask: selectors have no bit 3.
+__device__ __forceinline__ unsigned pickBytes(unsigned low, unsigned high, unsigned selectors) {
+  unsigned r;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(selectors));
+  return r;
+}
+
+// mmaS8From is mmaS8 that adds to from instead.
+__device__ __forceinline__ void mmaS8From(int* c, const unsigned* a, unsigned b0, unsigned b1, const int* from) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+               : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]));
+}
 
 // Pack2 and Pack4 turn a packed word into table values, four to a register, and take query components in the same order.
 // kRegisters of a word; two are a product's share of a lane.
@@ -20,9 +41,9 @@ struct Pack2 {
   }
 
   __device__ __forceinline__ void values(unsigned word, unsigned (&v)[4]) const {
-    const unsigned even = word >> 2 & 0x33333333u, odd = word & 0x33333333u; // components 2 0 6 4 .., 3 1 7 5 ..
-    v[0] = __byte_perm(table, 0, even), v[1] = __byte_perm(table, 0, odd);
-    v[2] = __byte_perm(table, 0, even >> 16), v[3] = __byte_perm(table, 0, odd >> 16);
+    const unsigned even = maskBits(word >> 2, 0x33333333u), odd = maskBits(word, 0x33333333u); // components 2 0 6 4 .., 3 1 7 5 ..
+    v[0] = pickBytes(table, 0, even), v[1] = pickBytes(table, 0, odd);
+    v[2] = pickBytes(table, 0, even >> 16), v[3] = pickBytes(table, 0, odd >> 16);
   }
 
   static __device__ __forceinline__ void query(const signed char* q, unsigned (&v)[4]) {
@@ -43,7 +64,7 @@ struct Pack4 {
 
   __device__ __forceinline__ unsigned four(unsigned nibbles) const {
     const unsigned low = nibbles & 0x7777u, half = nibbles >> 1 & 0x4444u;
-    return __byte_perm(__byte_perm(table[0], table[1], low), __byte_perm(table[2], table[3], low), half | 0x3210u);
+    return pickBytes(pickBytes(table[0], table[1], low), pickBytes(table[2], table[3], low), half | 0x3210u);
   }
 
   __device__ __forceinline__ void values(unsigned word, unsigned (&v)[2]) const { v[0] = four(word), v[1] = four(word >> 16); } // components 1 0 3 2 ..
@@ -54,33 +75,42 @@ struct Pack4 {
   }
 };
 
-struct Int8State : ScreenState {
-  float sum[kScreenPlaces]; // of the query tokens so far
+struct Int8State : TileState {
+  float total[kTileThreads]; // of the maxima so far
 };
 
 // Int8Body has the query fragments and the maxima. Words is the number of packed words of a lane.
 template <class E, class Pack, int Words> struct Int8Body {
   using Store = typename E::Store;
-  static constexpr int kWords = Words;
-  static constexpr int kSteps = Words * Pack::kRegisters / 2; // products of 32 components
-  static constexpr float kMagic = 12582912.0f;                // 1.5 * 2^23: an f32 whose low bits count
+  using State = Int8State;
+  static constexpr int kWords = Words, kWordSteps = Pack::kRegisters / 2, kSteps = Words * kWordSteps;
+  static constexpr float kMagic = 12582912.0f; // 1.5 * 2^23: an f32 whose low bits count
   static constexpr int kMagicBits = 0x4b400000;
 
   const residual_maxsim_int8_args& a;
-  Int8State& s;
   Pack pack;
-  int rows;         // query tokens of this pass
-  bool start, end;  // it is the first, the last of its query
-  float* score;     // of the first place
   unsigned b[4][kSteps][2]; // query fragments
-  float unit[8];
   float m[8]; // maxima
+  int acc[4][4];
 
-  __device__ __forceinline__ Int8Body(const residual_maxsim_int8_args& a, Int8State& s) : a(a), s(s), pack((const signed char*)a.table) {}
+  struct Sum {
+    float total = 0.0f;
+    __device__ __forceinline__ Sum(const residual_maxsim_int8_args&, long long) {}
+    __device__ __forceinline__ void resume(const State& s) { total = s.total[threadIdx.x]; }
+    __device__ __forceinline__ void keep(State& s) const { s.total[threadIdx.x] = total; }
+    __device__ __forceinline__ void add(float best) { total = __fadd_rn(total, best); }
+    __device__ __forceinline__ float score(const Faults&) const { return total; }
+  };
 
-  // loadQuery takes count query tokens from the first; the others are zeros.
-  __device__ __forceinline__ void loadQuery(long long first, int count) {
-    rows = count;
+  __device__ __forceinline__ explicit Int8Body(const residual_maxsim_int8_args& a) : a(a), pack((const signed char*)a.table) { clear(); }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < 8; i++) m[i] = negativeInfinity();
+  }
+
+  // load takes rows query tokens from the first; the others are zeros. It reports whether the lane's unit is finite.
+  __device__ __forceinline__ bool load(long long first, int rows, float (&units)[kLanes]) {
     const int lane = threadIdx.x % kLanes, words = (int)a.rb / 4, column = lane / 4;
     const signed char* query = (const signed char*)a.query + first * a.d;
 #pragma unroll
@@ -88,53 +118,69 @@ template <class E, class Pack, int Words> struct Int8Body {
       const int q = column / 2 * 8 + n * 2 + column % 2;
 #pragma unroll
       for (int w = 0; w < Words; w++) {
-        const int word = lane % 4 + 4 * w;
+        const int word = lane % 4 * Words + w;
         unsigned v[Pack::kRegisters] = {};
         if (q < rows && word < words) Pack::query(query + q * a.d + word * (32 / Pack::kBits), v);
 #pragma unroll
         for (int r = 0; r < Pack::kRegisters; r++) b[n][(w * Pack::kRegisters + r) / 2][r % 2] = v[r];
       }
     }
-    const int q = lane % 4 * 8;
-#pragma unroll
-    for (int i = 0; i < 8; i++) unit[i] = q + i < rows ? ((const float*)a.unit)[first + q + i] : 0.0f, m[i] = negativeInfinity();
+    const float unit = lane < rows ? ((const float*)a.unit)[first + lane] : 0.0f;
+    __syncwarp(); // those before have been read
+    units[lane] = unit;
+    __syncwarp();
+    return fabsf(unit) <= 3.402823466e38f;
   }
 
-  static __device__ __forceinline__ void scores(float (&v)[8], unsigned at) {
-    if constexpr (sizeof(Store) == 2) {
-      const uint4 w = loadShared16(at);
-      const unsigned x[4] = {w.x, w.y, w.z, w.w};
+  __device__ __forceinline__ void decode(unsigned low, unsigned high, unsigned (&v)[kWordSteps][4]) const {
+    unsigned x[Pack::kRegisters], y[Pack::kRegisters];
+    pack.values(low, x), pack.values(high, y);
 #pragma unroll
-      for (int i = 0; i < 8; i++) v[i] = E::widen((unsigned short)(x[i / 2] >> i % 2 * 16));
-    } else {
-#pragma unroll
-      for (int i = 0; i < 8; i += 4) {
-        const uint4 w = loadShared16(at + i * 4);
-        v[i] = __uint_as_float(w.x), v[i + 1] = __uint_as_float(w.y), v[i + 2] = __uint_as_float(w.z), v[i + 3] = __uint_as_float(w.w);
-      }
-    }
+    for (int i = 0; i < kWordSteps; i++) v[i][0] = x[2 * i], v[i][1] = y[2 * i], v[i][2] = x[2 * i + 1], v[i][3] = y[2 * i + 1];
   }
 
-  __device__ __forceinline__ void take(const unsigned (&word)[2 * Words], const float (&inverse)[2], unsigned from, const bool (&in)[2], bool all) {
-    int acc[4][4];
-#pragma unroll
-    for (int i = 0; i < 16; i++) acc[i / 4][i % 4] = kMagicBits;
+  template <class Source> __device__ __forceinline__ void multiply(const Source& source) {
+    const int magic[4] = {kMagicBits, kMagicBits, kMagicBits, kMagicBits};
 #pragma unroll
     for (int w = 0; w < Words; w++) {
-      unsigned low[Pack::kRegisters], high[Pack::kRegisters];
-      pack.values(word[w], low), pack.values(word[Words + w], high);
+      unsigned v[kWordSteps][4];
+      source(w, v);
 #pragma unroll
-      for (int r = 0; r < Pack::kRegisters; r += 2) {
-        const unsigned v[4] = {low[r], high[r], low[r + 1], high[r + 1]};
-        const int step = (w * Pack::kRegisters + r) / 2;
+      for (int i = 0; i < kWordSteps; i++) {
+        const int step = w * kWordSteps + i;
 #pragma unroll
-        for (int i = 0; i < 4; i++) mmaS8(acc[i], v, b[i][step][0], b[i][step][1]);
+        for (int n = 0; n < 4; n++) {
+          if (step == 0)
+            mmaS8From(acc[n], v[i], b[n][step][0], b[n][step][1], magic);
+          else
+            mmaS8(acc[n], v[i], b[n][step][0], b[n][step][1]);
+        }
       }
     }
+  }
+
+  static __device__ __forceinline__ void scores(const uint4 (&raw)[sizeof(Store) / 2], float (&v)[8]) {
+#pragma unroll
+    for (int i = 0; i < (int)sizeof(Store) / 2; i++) {
+      const unsigned x[4] = {raw[i].x, raw[i].y, raw[i].z, raw[i].w};
+#pragma unroll
+      for (int j = 0; j < 4; j++) {
+        if constexpr (sizeof(Store) == 2)
+          v[2 * j] = E::widen((unsigned short)x[j]), v[2 * j + 1] = E::widen((unsigned short)(x[j] >> 16));
+        else
+          v[4 * i + j] = __uint_as_float(x[j]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void take(const uint4 (&score)[2][sizeof(Store) / 2], const float (&inverse)[2], const float (&units)[kLanes], const bool (&in)[2], bool all) {
+    const float4* u = (const float4*)units + threadIdx.x % 4 * 2;
+    const float4 x = u[0], y = u[1];
+    const float unit[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       float v[8];
-      scores(v, from + h * kScreenThreads * 8 * sizeof(Store));
+      scores(score[h], v);
 #pragma unroll
       for (int i = 0; i < 8; i++) {
         const float dot = __fadd_rn(__int_as_float(acc[i / 2][2 * h + i % 2]), -kMagic); // exact
@@ -148,52 +194,20 @@ template <class E, class Pack, int Words> struct Int8Body {
     }
   }
 
-  __device__ __forceinline__ void leave(int turn) {
-    leaveMaxima(m, s, turn);
-#pragma unroll
-    for (int i = 0; i < 8; i++) m[i] = negativeInfinity();
-  }
-
-  // finish adds, in the warp that owns the place, the maxima to the sum in ascending order.
-  __device__ __forceinline__ void finish(int place, int turn) {
-    if ((int)threadIdx.x / kLanes != place % kScreenWarps) return;
-    const float best = joinedMaximum(s, turn);
-    float sum = start ? 0.0f : s.sum[place];
-    for (int q = 0; q < rows; q++) sum = __fadd_rn(sum, __shfl_sync(kAllLanes, best, q));
-    if (threadIdx.x % kLanes != 0) return;
-    s.sum[place] = sum;
-    if (end) score[place] = s.n[place] > 0 ? sum : negativeInfinity();
+  __device__ __forceinline__ float join() {
+    const float best = joinRows(m);
+    clear();
+    return best;
   }
 };
 
-template <class E, class Pack, int Words> using Int8Screen = Screen<Int8Body<E, Pack, Words>, residual_maxsim_int8_args>;
-
-// int8Screen is the kernel: a block takes the places of a query that stand side by side.
-template <class E, class Pack, int Words> __device__ __forceinline__ void int8Screen(const residual_maxsim_int8_args& a, unsigned dynamic, Int8State& s) {
+// int8Screen is the kernel.
+template <class E, class Pack, int Words> __device__ __forceinline__ void int8Screen(const residual_maxsim_int8_args& a, unsigned char* dynamic, Int8State& s) {
+  using Body = Int8Body<E, Pack, Words>;
   const Faults faults = {a.status, a.tag, 9, 4, 0};
-  Int8Body<E, Pack, Words> body(a, s);
-  Int8Screen<E, Pack, Words> w = {a, s, body, faults, dynamic};
   checkAxes(a, 3, 6);
-  int turn = 0;
-  for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
-    const Span q = segment((const long long*)a.query_off, i, a.tq);
-    const long long places = livePlaces(a, i), each = (places + gridDim.x - 1) / gridDim.x, e1 = min((blockIdx.x + 1) * each, places);
-    fillPlaces(a, i, places);
-    for (long long e = blockIdx.x * each; e < e1; e += kScreenPlaces) {
-      w.places = (int)min(e1 - e, (long long)kScreenPlaces);
-      lookUp(a, faults, s, i, e, w.places);
-      body.score = (float*)a.score + i * a.c + e;
-      long long first = q.lo;
-      do { // once for a query without tokens, whose documents' codes are checked all the same
-        const int rows = (int)min(q.hi - first, (long long)kLanes);
-        body.start = first == q.lo, body.end = first + kLanes >= q.hi;
-        body.loadQuery(first, rows);
-        w.look((const typename E::Store*)a.centroid_score, first, rows, a.tq, a.centroid_score_stride);
-        w.run(turn);
-        first += kLanes;
-      } while (first < q.hi);
-    }
-  }
+  Body body(a);
+  Tiles<Body, residual_maxsim_int8_args>(a, s, body, faults, dynamic).run((const typename E::Store*)a.centroid_score);
 }
 
 }  // namespace plaid

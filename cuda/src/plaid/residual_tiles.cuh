@@ -1,0 +1,558 @@
+// What the bodies that start from centroid scores share. Documents are cut into tiles of 16 tokens; of a tile's product with 32
+// query tokens, a chunk, lane l has tokens l/4 and l/4+8 with query tokens 8(l%4) .. 8(l%4)+7, so that it reads neighbouring
+// centroid scores, from global memory to registers, a tile or two ahead. Maxima stay in registers until the document ends.
+//
+// A block takes a group of up to eight queries and the documents at some of their places. Where all queries have the same
+// documents there, its warps decode a stage of eight tiles to shared memory, and each multiplies them with a chunk of its own
+// (together). Elsewhere a warp goes through the documents of its query and decodes for itself (alone), as it does where there
+// is one chunk only: then all warps share the places, and each has an equal run of tiles.
+//
+// Rows past the end of a document repeat its last token, which no maximum notices.
+#pragma once
+#include "common/order.cuh"
+#include "plaid/plaid_listing.cuh"
+
+namespace plaid {
+
+constexpr int kTileTokens = 16, kTileWarps = 8, kTileThreads = kTileWarps * kLanes;
+constexpr int kTilePlaces = kLanes;     // of a query, that a block looks up at a time
+constexpr int kTileLongest = 1 << 24;   // tokens of a document; the binding refuses more
+constexpr int kBestWords = kLanes + 1;  // of a row of maxima; odd, so that rows start in different banks
+constexpr int kBestBytes = kTileThreads * kBestWords * 4;
+constexpr int kStageBytes = kTileWarps * kTileTokens * 4; // a word for each token of a stage
+
+// TileState is also what a block knows of its work, so that registers are free for products.
+struct TileState {
+  long long query, live, each; // the group's first query, places of a query, places of a block
+  int queries, step, batch;    // queries of the group; places at a time, how often
+  long long first[kTileWarps];                  // query tokens of the group
+  int count[kTileWarps], chunks[kTileWarps + 1]; // their number, chunks of the queries before
+  unsigned lo[kTileThreads];                    // documents by query and place
+  int n[kTileThreads];
+  int start[kTileWarps * (kTilePlaces + 1)]; // tiles of the places before
+  int sums[kTileWarps];
+  float unit[kTileWarps][kLanes]; // of a warp's chunk
+};
+
+// Chunk is up to 32 query tokens of a query of the group.
+struct Chunk {
+  int query, rows;
+  long long first;
+};
+
+// Part is a warp's share of a chunk's tiles.
+struct Part {
+  int chunk, index, of;
+};
+
+// Tile is what a lane remembers of its two tokens of a tile, and of the next.
+template <int Words, int Vectors> struct Tile {
+  unsigned word[2][Words];
+  float inverse[2];
+  uint4 score[2][Vectors];
+  bool strange[2];   // the code is unknown; where reads are not plain
+  unsigned token[2]; // of the next
+  int code[2];
+};
+
+// What an unknown code has instead of scores.
+__device__ const uint4 kLeftOut16 = {0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u}; // -inf in f16
+__device__ const uint4 kLeftOut32[2] = {{0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}, {0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}};
+
+// prefetchFar brings a line to the second-level cache.
+__device__ __forceinline__ void prefetchFar(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+// joinRows is, after maxima of eight query tokens of a lane, the maximum over the lanes with the same: of query token
+// Tiles::tileColumn.
+__device__ __forceinline__ float joinRows(float (&m)[8]) {
+  const int lane = threadIdx.x % kLanes;
+  // Each step gives half of what is left away and takes the other half.
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const bool upper = lane & 16;
+    const float give = upper ? m[i] : m[i + 4], keep = upper ? m[i + 4] : m[i];
+    m[i] = maxNaN(keep, __shfl_xor_sync(kAllLanes, give, 16));
+  }
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    const bool upper = lane & 8;
+    const float give = upper ? m[i] : m[i + 2], keep = upper ? m[i + 2] : m[i];
+    m[i] = maxNaN(keep, __shfl_xor_sync(kAllLanes, give, 8));
+  }
+  const bool upper = lane & 4;
+  const float give = upper ? m[0] : m[1], keep = upper ? m[1] : m[0];
+  return maxNaN(keep, __shfl_xor_sync(kAllLanes, give, 4));
+}
+
+// Tiles goes through documents. Body multiplies and finishes:
+//	Store, State                         type of a centroid score; what the block has beside a TileState
+//	Sum                                  of maxima, in ascending order of query tokens, to be kept in State
+//	kWords, kSteps                       packed words of a lane and token; products of 32 bytes a tile
+//	load(first, rows, unit)              query tokens; reports whether what unit has is finite
+//	decode(low, high, v)                 fragments from the words of two tokens
+//	multiply(source)                     multiplies fragments, source(w, v), which come by word
+//	take(score, inverse, unit, in, all)  has the maxima take the products
+//	join()                               the maximum of query token tileColumn(lane), over the lanes
+template <class Body, class Args> struct Tiles {
+  using Store = typename Body::Store;
+  using State = typename Body::State;
+  static constexpr int kWords = Body::kWords, kSteps = Body::kSteps, kWordSteps = kSteps / kWords, kVectors = sizeof(Store) / 2;
+  static constexpr int kAhead = sizeof(Store) == 2 ? 2 : 1; // tiles whose scores are on their way
+  static constexpr int kFragmentBytes = kTileWarps * kSteps * kLanes * 16;
+  // Shared memory: maxima; then, where chunks share documents, fragments and inverse norms of two stages, codes and
+  // descriptions of four.
+  static constexpr int kInverses = kBestBytes + 2 * kFragmentBytes, kCodes = kInverses + 2 * kStageBytes, kMarks = kCodes + 4 * kStageBytes;
+  static constexpr int kShared = kMarks + 4 * kTileWarps * 4;
+  using Tile = plaid::Tile<kWords, kVectors>;
+
+  const Args& a;
+  State& s;
+  Body& body;
+  const Faults& faults;
+  unsigned char* dynamic;
+  const unsigned char* packed; // at the lane's words of a row
+  // Scores of the chunk: the first row at the lane's query tokens, bytes between rows, how many of the eight are wanted.
+  const unsigned char* base;
+  unsigned stride;
+  int columns;
+  bool plain; // all eight are read at once, and so are a lane's words of a row; units are finite
+
+  __device__ __forceinline__ Tiles(const Args& a, State& s, Body& body, const Faults& faults, unsigned char* dynamic)
+      : a(a), s(s), body(body), faults(faults), dynamic(dynamic), stride((unsigned)(a.centroid_score_stride * sizeof(Store))) {
+    const int first = lane() % 4 * kWords;
+    packed = (const unsigned char*)a.packed + (first * 4 < a.rb ? first * 4 : 0);
+  }
+
+  static __device__ __forceinline__ int lane() { return threadIdx.x % kLanes; }
+  static __device__ __forceinline__ int warp() { return threadIdx.x / kLanes; }
+  __device__ __forceinline__ unsigned* best(int row) const { return (unsigned*)dynamic + row * kBestWords; }
+
+  // look turns to a chunk. Scores may be read past its tokens, up to the end of their row.
+  __device__ __forceinline__ void look(const Store* scores, const Chunk& c) {
+    const int q = lane() % 4 * 8;
+    columns = max(min(c.rows - q, 8), 0);
+    const long long at = c.first + (columns > 0 ? q : 0);
+    base = (const unsigned char*)(scores + at);
+    const bool words = a.rb % (4 * kWords) == 0 && a.packed % (4 * kWords) == 0, finite = body.load(c.first, c.rows, s.unit[warp()]);
+    plain = __all_sync(kAllLanes, finite && words && (unsigned long long)base % 16 == 0 && stride % 16 == 0 && at + 8 <= a.tq);
+  }
+
+  __device__ __forceinline__ const unsigned char* scoresAt(int code) const { return base + (unsigned long long)(unsigned)code * stride; }
+
+  template <bool Plain> static __device__ __forceinline__ void loadScores(const unsigned char* p, int columns, uint4 (&to)[kVectors]) {
+    if constexpr (Plain) {
+#pragma unroll
+      for (int i = 0; i < kVectors; i++) to[i] = __ldg((const uint4*)p + i);
+      return;
+    }
+    unsigned v[4 * kVectors] = {};
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      if (i < columns) {
+        if constexpr (sizeof(Store) == 2)
+          v[i / 2] |= (unsigned)__ldg((const unsigned short*)p + i) << i % 2 * 16;
+        else
+          v[i] = __ldg((const unsigned*)p + i);
+      }
+#pragma unroll
+    for (int i = 0; i < kVectors; i++) to[i] = {v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]};
+  }
+
+  // Lanes past the end of a row take its first words; their query components are zeros.
+  template <bool Plain> __device__ __forceinline__ void loadWords(unsigned token, unsigned (&to)[kWords]) const {
+    const unsigned* p = (const unsigned*)(packed + (unsigned long long)token * (unsigned)a.rb);
+    if constexpr (!Plain) {
+      const int left = (int)a.rb / 4 - lane() % 4 * kWords;
+#pragma unroll
+      for (int i = 0; i < kWords; i++) to[i] = __ldg(p + (i < left ? i : 0));
+    } else if constexpr (kWords == 1)
+      to[0] = __ldg(p);
+    else if constexpr (kWords == 2) {
+      const uint2 v = __ldg((const uint2*)p);
+      to[0] = v.x, to[1] = v.y;
+    } else {
+      const uint4 v = __ldg((const uint4*)p);
+      to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+    }
+  }
+
+  __device__ __forceinline__ int codeOf(unsigned token) const { return __ldg((const int*)a.code + token); }
+  __device__ __forceinline__ float inverseOf(unsigned token) const { return a.inv_norm ? __ldg((const float*)a.inv_norm + token) : 1.0f; }
+  __device__ __forceinline__ bool known(int code) const { return (unsigned)code < (unsigned)a.k; }
+
+  // leave joins the maxima of a document's tiles so far into a row.
+  __device__ __forceinline__ void leave(int row) { atomicMax(best(row) + tileColumn(), orderKey(body.join())); }
+
+  // tileColumn is the query token whose maximum the lane has after a join.
+  static __device__ __forceinline__ int tileColumn() {
+    const int l = lane();
+    return l % 4 * 8 + (l & 16 ? 4 : 0) + (l & 8 ? 2 : 0) + (l & 4 ? 1 : 0);
+  }
+
+  // --- alone
+
+  // Walk hands out the tiles of a list.
+  struct Walk {
+    int at, left; // place in s.lo, its tokens from the tile on
+    unsigned token;
+
+    // next moves on if there is more.
+    __device__ __forceinline__ void next(const TileState& s, unsigned (&to)[2], bool more) {
+      const int row = lane() / 4;
+      to[0] = token + min(row, left - 1), to[1] = token + min(row + 8, left - 1);
+      if (!more) return;
+      token += kTileTokens, left -= kTileTokens;
+      if (left > 0) return;
+      do at++;
+      while (s.n[at] == 0);
+      token = s.lo[at], left = s.n[at];
+    }
+  };
+
+  // ahead starts to bring the packed words, codes and inverse norms some tiles on to the second-level cache: those that follow
+  // in memory, which in a scan are the next document's.
+  struct Ahead {
+    const unsigned char* base;
+    unsigned bytes, offset; // of a token; tokens ahead
+  };
+  __device__ __forceinline__ Ahead openAhead() const {
+    constexpr unsigned far = 4 * kTileTokens;
+    const int l = lane();
+    if (l < kTileTokens) return {(const unsigned char*)a.packed, (unsigned)a.rb, far + l};
+    const bool code = l < kTileTokens + 2 || !a.inv_norm;
+    return {(const unsigned char*)(code ? a.code : a.inv_norm), 4, far + l % 2 * 8};
+  }
+  __device__ __forceinline__ void prefetch(const Ahead& p, unsigned token) const {
+    prefetchFar(p.base + (unsigned long long)min(token + p.offset, (unsigned)a.td - 1) * p.bytes);
+  }
+
+  template <bool Plain> __device__ __forceinline__ void fetchWords(Tile& t) const {
+#pragma unroll
+    for (int h = 0; h < 2; h++) loadWords<Plain>(t.token[h], t.word[h]);
+  }
+  __device__ __forceinline__ void fetchInverses(Tile& t) const {
+#pragma unroll
+    for (int h = 0; h < 2; h++) t.inverse[h] = inverseOf(t.token[h]);
+  }
+  __device__ __forceinline__ void fetchCodes(Tile& t) const {
+#pragma unroll
+    for (int h = 0; h < 2; h++) t.code[h] = codeOf(t.token[h]);
+  }
+
+  // fetchScores looks at the codes, which have come. What is left out gets the score -inf, and a norm that keeps it.
+  template <bool Plain> __device__ __forceinline__ void fetchScores(Tile& t) const {
+    const bool strange[2] = {!known(t.code[0]), !known(t.code[1])};
+    if (Plain) {
+      const unsigned char* from[2] = {scoresAt(t.code[0]), scoresAt(t.code[1])};
+      if (__any_sync(kAllLanes, strange[0] || strange[1]))
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+          if (strange[h]) {
+            from[h] = (const unsigned char*)(sizeof(Store) == 2 ? &kLeftOut16 : kLeftOut32);
+            t.inverse[h] = 1.0f;
+            faults.badCode(t.token[h]);
+          }
+      loadScores<true>(from[0], 8, t.score[0]), loadScores<true>(from[1], 8, t.score[1]);
+      return;
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      if (strange[h]) faults.badCode(t.token[h]);
+      t.strange[h] = strange[h];
+      loadScores<false>(scoresAt(strange[h] ? 0 : t.code[h]), columns, t.score[h]);
+    }
+  }
+
+  // step multiplies a tile and starts to bring the next, and the codes of the one after.
+  template <bool Plain> __device__ __forceinline__ void step(Tile& t, Walk& ahead, bool more) {
+    body.multiply([&](int w, unsigned (&v)[kWordSteps][4]) { body.decode(t.word[0][w], t.word[1][w], v); });
+    fetchWords<Plain>(t);
+    if (Plain) {
+      const bool in[2] = {true, true};
+      body.take(t.score, t.inverse, s.unit[warp()], in, true);
+    } else {
+      const bool in[2] = {!t.strange[0], !t.strange[1]};
+      body.take(t.score, t.inverse, s.unit[warp()], in, __all_sync(kAllLanes, in[0] && in[1]));
+    }
+    fetchInverses(t), fetchScores<Plain>(t);
+    ahead.next(s, t.token, more), fetchCodes(t);
+  }
+
+  // alone goes through a part of the tiles of a list of places. Maxima go to rows from row on.
+  template <bool Plain> __device__ __forceinline__ void alone(int list, int places, int row, const Part& part) {
+    const int* start = s.start + list * (kTilePlaces + 1);
+    const int first = (int)((long long)start[places] * part.index / part.of);
+    int left = (int)((long long)start[places] * (part.index + 1) / part.of) - first; // tiles
+    if (left <= 0) return;
+    int place = 0;
+    for (int i = lane(); i < places; i += kLanes) place += start[i + 1] <= first;
+    place = (int)__reduce_add_sync(kAllLanes, (unsigned)place);
+    int at = list * kTilePlaces + place, before = kTileTokens * (first - start[place]);
+    Walk ahead = {at, s.n[at] - before, s.lo[at] + before};
+    int run = min(start[place + 1] - first, left); // tiles of the place
+    row += place - at;
+    const Ahead far = openAhead();
+    Tile t;
+    ahead.next(s, t.token, left > 1), fetchCodes(t);
+    fetchWords<Plain>(t), fetchInverses(t), fetchScores<Plain>(t);
+    ahead.next(s, t.token, left > 2), fetchCodes(t);
+    for (;; left--) {
+      prefetch(far, ahead.token);
+      step<Plain>(t, ahead, left > 3);
+      if (--run > 0) continue;
+      leave(row + at);
+      if (left <= 1) return;
+      do at++;
+      while (s.n[at] == 0);
+      run = min((s.n[at] + kTileTokens - 1) / kTileTokens, left - 1);
+    }
+  }
+
+  // --- together
+
+  // Feed is the tile that a warp decodes next, and those it has begun to load: codes two stages ahead of the stage that is
+  // multiplied, words and inverse norms one.
+  struct Feed {
+    int place, tile, n; // tokens of the document from the tile on; not positive: no tile
+    unsigned token[2], own;
+    unsigned word[2][kWords];
+    float inverse;
+    int code;
+
+    // next moves a stage on.
+    __device__ __forceinline__ void next(const TileState& s, int tiles) {
+      const int l = lane();
+      tile += kTileWarps, n = 0;
+      if (tile >= tiles) return;
+      while (s.start[place + 1] <= tile) place++;
+      const int at = kTileTokens * (tile - s.start[place]);
+      n = s.n[place] - at;
+      const unsigned first = s.lo[place] + at;
+      token[0] = first + min(l / 4, n - 1), token[1] = first + min(l / 4 + 8, n - 1), own = first + min(l % kTileTokens, n - 1);
+    }
+  };
+
+  __device__ __forceinline__ uint4* fragments(unsigned tile) const {
+    return (uint4*)(dynamic + kBestBytes + tile % (2 * kTileWarps) * (kSteps * kLanes * 16)) + lane();
+  }
+  __device__ __forceinline__ float* inverses(unsigned tile) const { return (float*)(dynamic + kInverses + tile % (2 * kTileWarps) * (kTileTokens * 4)); }
+  __device__ __forceinline__ int* codes(unsigned tile) const { return (int*)(dynamic + kCodes + tile % (4 * kTileWarps) * (kTileTokens * 4)); }
+  // marks says of a tile, above bit 16, which codes are known, below, its place.
+  __device__ __forceinline__ unsigned* marks(unsigned tile) const { return (unsigned*)(dynamic + kMarks) + tile % (4 * kTileWarps); }
+
+  __device__ __forceinline__ void beginCodes(Feed& f) const {
+    if (f.n > 0) f.code = codeOf(f.own);
+  }
+  __device__ __forceinline__ void leaveCodes(const Feed& f, int stage) const {
+    if (f.n <= 0) return;
+    const bool in = known(f.code);
+    const unsigned mask = __ballot_sync(kAllLanes, in);
+    if (!in) faults.badCode(f.own);
+    if (lane() < kTileTokens) codes(stage * kTileWarps + warp())[lane()] = in ? f.code : 0;
+    if (lane() == 0) *marks(stage * kTileWarps + warp()) = mask << 16 | f.place;
+  }
+  template <bool Plain> __device__ __forceinline__ void beginWords(Feed& f) const {
+    if (f.n <= 0) return;
+    loadWords<Plain>(f.token[0], f.word[0]), loadWords<Plain>(f.token[1], f.word[1]);
+    f.inverse = inverseOf(f.own);
+  }
+  // leaveWords decodes. Where there is no tile, it leaves what nobody reads.
+  __device__ __forceinline__ void leaveWords(const Feed& f, int stage) const {
+#pragma unroll
+    for (int w = 0; w < kWords; w++) {
+      unsigned v[kWordSteps][4];
+      body.decode(f.word[0][w], f.word[1][w], v);
+#pragma unroll
+      for (int i = 0; i < kWordSteps; i++) fragments(stage * kTileWarps + warp())[(w * kWordSteps + i) * kLanes] = {v[i][0], v[i][1], v[i][2], v[i][3]};
+    }
+    if (lane() < kTileTokens) inverses(stage * kTileWarps + warp())[lane()] = f.inverse;
+  }
+
+  // scoresOf starts to bring the scores of a tile whose stage's codes are there.
+  template <bool Plain> __device__ __forceinline__ void scoresOf(int tile, uint4 (&to)[2][kVectors]) const {
+    const int* code = codes(tile) + lane() / 4;
+    loadScores<Plain>(scoresAt(code[0]), columns, to[0]), loadScores<Plain>(scoresAt(code[8]), columns, to[1]);
+  }
+
+  // multiplyShared multiplies a tile of a stage.
+  __device__ __forceinline__ void multiplyShared(int tile, unsigned mark, const uint4 (&score)[2][kVectors]) {
+    const float* i = inverses(tile) + lane() / 4;
+    const float inverse[2] = {i[0], i[8]};
+    body.multiply([&](int w, unsigned (&v)[kWordSteps][4]) {
+#pragma unroll
+      for (int x = 0; x < kWordSteps; x++) {
+        const uint4 f = fragments(tile)[(w * kWordSteps + x) * kLanes];
+        v[x][0] = f.x, v[x][1] = f.y, v[x][2] = f.z, v[x][3] = f.w;
+      }
+    });
+    const int row = 16 + lane() / 4;
+    const bool in[2] = {(mark >> row & 1) != 0, (mark >> (row + 8) & 1) != 0};
+    body.take(score, inverse, s.unit[warp()], in, mark >> 16 == 0xffff);
+  }
+
+  // together goes through the tiles of the first list, all warps of the block at once. A warp multiplies its part of each
+  // stage, of at most four; part.of 0: none. Maxima go to rows from row on.
+  template <bool Plain> __device__ __forceinline__ void together(int places, int row, const Part& part) {
+    const int tiles = s.start[places], end = part.of > 0 ? tiles : 0, step = part.of;
+    Feed f = {};
+    f.tile = warp() - kTileWarps, f.inverse = 1.0f;
+    f.next(s, tiles), beginCodes(f), beginWords<Plain>(f), leaveCodes(f, 0), leaveWords(f, 0);
+    f.next(s, tiles), beginCodes(f), beginWords<Plain>(f), leaveCodes(f, 1);
+    f.next(s, tiles), beginCodes(f);
+    __syncthreads();
+    uint4 score[kAhead][2][kVectors];
+#pragma unroll
+    for (int i = 0; i < kAhead; i++)
+      if (part.index + i * step < end) scoresOf<Plain>(part.index + i * step, score[i]);
+    int place = -1;
+    for (int stage = 0; stage * kTileWarps < tiles; stage++) {
+      if (stage > 0) __syncthreads(); // this stage is there, and the one before has been read
+      leaveWords(f, stage + 1), leaveCodes(f, stage + 2);
+      beginWords<Plain>(f), f.next(s, tiles), beginCodes(f);
+      auto one = [&](int t, uint4 (&score)[2][kVectors]) {
+        const unsigned mark = *marks(t);
+        if ((int)(mark & 0xffff) != place) {
+          if (place >= 0) leave(row + place);
+          place = mark & 0xffff;
+        }
+        multiplyShared(t, mark, score);
+        if (t + kAhead * step < end) scoresOf<Plain>(t + kAhead * step, score);
+      };
+      const int last = min(end, (stage + 1) * kTileWarps);
+#pragma unroll 1
+      for (int t = stage * kTileWarps + part.index; t < last; t += kAhead * step) {
+        one(t, score[0]);
+        if (kAhead == 2 && t + step < last) one(t + step, score[kAhead - 1]);
+      }
+    }
+    if (place >= 0) leave(row + place);
+  }
+
+  // --- groups
+
+  static __device__ __forceinline__ int sumUpTo(int v) {
+#pragma unroll
+    for (int o = 1; o < kLanes; o *= 2) {
+      const int w = __shfl_up_sync(kAllLanes, v, o);
+      if (lane() >= o) v += w;
+    }
+    return v;
+  }
+
+  __device__ __forceinline__ Chunk chunkAt(int index) const {
+    int q = 0;
+    while (s.chunks[q + 1] <= index) q++;
+    const int before = (index - s.chunks[q]) * kLanes;
+    return {q, min(s.count[q] - before, kLanes), s.first[q] + before};
+  }
+
+  __device__ __forceinline__ void clear() {
+    const unsigned none = orderKey(negativeInfinity());
+    for (int x = threadIdx.x; x < kBestBytes / 16; x += kTileThreads) ((uint4*)dynamic)[x] = {none, none, none, none};
+  }
+
+  // lookUp brings the documents at places from e on and clears the maxima. It reports whether all queries have the same
+  // documents there. A single chunk has the places of all lists.
+  __device__ __forceinline__ bool lookUp(long long i, int queries, long long e, int places, bool single) {
+    __syncthreads(); // those before have been read
+    const int query = single ? 0 : warp(), place = single ? (int)threadIdx.x : lane();
+    Span t = {0, 0};
+    if (query < queries && place < places) t = entryTokens(a, faults, i + query, e + place, true);
+    const int n = (int)min(t.size(), (long long)kTileLongest);
+    s.lo[threadIdx.x] = (unsigned)t.lo, s.n[threadIdx.x] = n;
+    int tiles = sumUpTo((n + kTileTokens - 1) / kTileTokens);
+    if (single) {
+      if (lane() == kLanes - 1) s.sums[warp()] = tiles;
+      __syncthreads();
+      for (int w = 0; w < warp(); w++) tiles += s.sums[w];
+    }
+    int* start = s.start + query * (kTilePlaces + 1) + place;
+    start[1] = tiles;
+    if (place == 0) start[0] = 0;
+    clear();
+    __syncthreads();
+    const bool same = query >= queries || (s.n[place] == n && (n == 0 || s.lo[place] == (unsigned)t.lo));
+    return !__syncthreads_or(!same);
+  }
+
+  // pass multiplies up to eight chunks of the group, from one on, with the documents looked up.
+  __device__ __forceinline__ void pass(const Store* scores, int first, int chunks, int places, bool together, bool load) {
+    const int parts = min(kTileWarps / chunks, together ? 4 : kTileWarps);
+    Part part = {warp() % chunks, warp() / chunks, parts};
+    if (part.index >= parts) part.of = 0;
+    const Chunk c = chunkAt(first + part.chunk);
+    if (load) look(scores, c);
+    const int row = part.chunk * kTilePlaces;
+    if (together)
+      __syncthreads_or(!plain) ? this->together<false>(places, row, part) : this->together<true>(places, row, part);
+    else if (part.of > 0)
+      plain ? alone<true>(c.query, places, row, part) : alone<false>(c.query, places, row, part);
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ int chunks() const { return s.chunks[s.queries]; }
+  __device__ __forceinline__ bool single() const { return chunks() == 1; }
+
+  // Places of the batch: the first, and how many.
+  __device__ __forceinline__ long long firstPlace() const { return blockIdx.x * s.each + (long long)s.batch * s.step; }
+  __device__ __forceinline__ int places() const { return (int)min(min((blockIdx.x + 1) * s.each, s.live) - firstPlace(), (long long)s.step); }
+
+  // add adds to the sums the maxima of up to eight chunks from one on, and leaves the scores after the last.
+  __device__ __forceinline__ void add(int first) const {
+    const int query = single() ? 0 : warp(), place = single() ? (int)threadIdx.x : lane();
+    if (query >= s.queries || place >= places()) return;
+    const long long i = s.query + query;
+    typename Body::Sum sum(a, i);
+    if (s.chunks[query] < first) sum.resume(s);
+    for (int x = max(s.chunks[query], first); x < min(s.chunks[query + 1], first + kTileWarps); x++) {
+      const unsigned* row = best((x - first) * kTilePlaces + place);
+      const int rows = min(s.count[query] - (x - s.chunks[query]) * kLanes, kLanes);
+      for (int q = 0; q < rows; q++) sum.add(orderValue(row[q]));
+    }
+    sum.keep(s);
+    if (first + kTileWarps >= s.chunks[query + 1] && first < s.chunks[query + 1])
+      ((float*)a.score)[i * a.c + firstPlace() + place] = s.n[threadIdx.x] > 0 ? sum.score(faults) : negativeInfinity();
+  }
+
+  // open begins a group: its queries and their chunks, of which a query has at least one, and what the block does of its places.
+  __device__ __forceinline__ void open(long long i, int queries) {
+    long long live = 0;
+    for (int q = 0; q < queries; q++) live = max(live, livePlaces(a, i + q));
+    for (int q = 0; q < queries; q++) fillPlaces(a, i + q, live);
+    __syncthreads(); // those before have been read
+    if (warp() == 0) {
+      const Span q = lane() < queries ? segment((const long long*)a.query_off, i + lane(), a.tq) : Span{0, 0};
+      const int chunks = sumUpTo(lane() < queries ? max((int)(q.size() + kLanes - 1) / kLanes, 1) : 0);
+      if (lane() < kTileWarps) s.first[lane()] = q.lo, s.count[lane()] = (int)q.size(), s.chunks[lane() + 1] = chunks;
+      if (lane() == kLanes - 1) {
+        const long long each = (live + gridDim.x - 1) / gridDim.x, most = chunks == 1 ? kTileThreads : kTilePlaces;
+        const long long batches = max((each + most - 1) / most, 1ll); // of equal size
+        s.chunks[0] = 0, s.query = i, s.queries = queries, s.live = live, s.each = each, s.step = (int)max((each + batches - 1) / batches, 1ll), s.batch = 0;
+      }
+    }
+    __syncthreads();
+  }
+
+  // run is the kernel: grid (any, any); blocks of equal y have a group of queries.
+  __device__ __forceinline__ void run(const Store* scores) {
+    const long long most = min((a.nq + gridDim.y - 1) / gridDim.y, (long long)kTileWarps);
+    for (long long i = blockIdx.y * most; i < a.nq; i = s.query + gridDim.y * most) {
+      for (open(i, (int)min(a.nq - i, most)); places() > 0;) {
+        const bool together = lookUp(s.query, s.queries, firstPlace(), places(), single()) && !single();
+        for (int first = 0; first < chunks(); first += kTileWarps) {
+          if (first > 0) {
+            clear();
+            __syncthreads();
+          }
+          pass(scores, first, min(chunks() - first, kTileWarps), places(), together, first > 0 || chunks() > kTileWarps || s.batch == 0);
+          add(first);
+          __syncthreads(); // the maxima have been read
+        }
+        if (threadIdx.x == 0) s.batch++;
+        __syncthreads();
+      }
+    }
+  }
+};
+
+}  // namespace plaid
