@@ -69,9 +69,9 @@ func cellsTiled[A any](k *kernel.Kernel[A], o cellsOperands, class, note string)
 	var stages []Stage[A]
 	for i := range cellsShapes {
 		s := &cellsShapes[i]
-		stages = append(stages, Stage[A]{Name: s.name, Shared: s.shared, Geometry: func(_ *A, c *backend.Call, g *Geometry) { s.geometry(&o, c, g) }})
+		stages = append(stages, Stage[A]{Name: s.name, Shared: s.shared, Early: true, Geometry: func(_ *A, c *backend.Call, g *Geometry) { s.geometry(&o, c, g) }})
 	}
-	stages = append(stages, Stage[A]{Name: "select", Geometry: func(_ *A, c *backend.Call, g *Geometry) {
+	stages = append(stages, Stage[A]{Name: "select", Early: true, Geometry: func(_ *A, c *backend.Call, g *Geometry) {
 		g.Line(min(c.Axes[0], cellsSelectBlocks), cellsSelectThreads)
 		g.Skip = g.Skip || !o.selects(c)
 	}})

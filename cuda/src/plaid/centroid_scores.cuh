@@ -8,6 +8,7 @@
 #pragma once
 #include <cuda_fp16.h>
 
+#include "common/early.cuh"
 #include "common/rank.cuh"
 #include "plaid/plaid_tile.cuh"
 
@@ -69,9 +70,9 @@ template <class E> struct Groups {
     count = (a.k + rows - 1) / rows * kGroupsOfTile;
   }
   // centroid is member m of group g.
-  __device__ __forceinline__ long long centroid(long long g, int m) const {
+  __device__ __forceinline__ long long centroid(unsigned g, int m) const {
     const int i = (int)(g % kGroupsOfTile);
-    return g / kGroupsOfTile * rows + (rows == Large::kARows ? GroupOf<Large>::member(i, m) : GroupOf<Small>::member(i, m));
+    return (long long)(g / kGroupsOfTile) * rows + (rows == Large::kARows ? GroupOf<Large>::member(i, m) : GroupOf<Small>::member(i, m));
   }
 };
 
@@ -149,6 +150,8 @@ template <class T, class E, class Args> __device__ __forceinline__ void storeWho
 // scores is the body of the first stages. grid (tiles of centroids, tiles of tokens).
 template <class T, class E, class Args> __device__ __forceinline__ void scores(const Args& a, unsigned char* shared) {
   using Group = GroupOf<T>;
+  awaitEarlier();
+  letNext();
   T tile(a.centroid, a.query, a.d, shared);
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   for (int block = blockIdx.y; block < (a.tq + T::kBRows - 1) / T::kBRows; block += gridDim.y) {
@@ -193,6 +196,7 @@ constexpr int kSelectThreads = 256;
 constexpr int kListed = 1024; // groups that are read again
 constexpr int kFound = 2048;  // pairs that a block ranks
 constexpr int kMaxima = kSelectThreads / 2;
+constexpr int kFew = 16; // cells for which 32 maxima leave few pairs above the least
 
 struct Selection {
   unsigned long long found[kFound];
@@ -219,6 +223,27 @@ template <class Args> __device__ __forceinline__ void put(const Args& a, const C
   ((float*)a.cell_score)[t * a.p + place] = key == 0 || key == rankKey(0.0f) ? col.s[c * col.stride] : rankScore(key);
 }
 
+// leastOfFew is leastKey for p up to kFew: of the maxima of 32 times eight threads.
+__device__ __forceinline__ unsigned leastOfFew(Selection& sh, unsigned mine, int p) {
+#pragma unroll
+  for (int o = 1; o < kSelectThreads / kLanes; o *= 2) mine = max(mine, __shfl_xor_sync(kAllLanes, mine, o));
+  if (threadIdx.x % (kSelectThreads / kLanes) == 0) sh.maxima[threadIdx.x / (kSelectThreads / kLanes)] = mine;
+  if (threadIdx.x == 0) sh.groups = 0, sh.pairs = 0;
+  __syncthreads();
+  const int lane = threadIdx.x % kLanes;
+  mine = sh.maxima[lane];
+  int before = 0;
+#pragma unroll
+  for (int i = 0; i < kLanes; i += 4) {
+    const uint4 o = *(const uint4*)(sh.maxima + i);
+    before += o.x > mine || (o.x == mine && i < lane);
+    before += o.y > mine || (o.y == mine && i + 1 < lane);
+    before += o.z > mine || (o.z == mine && i + 2 < lane);
+    before += o.w > mine || (o.w == mine && i + 3 < lane);
+  }
+  return __shfl_sync(kAllLanes, mine, __ffs(__ballot_sync(kAllLanes, before == p - 1)) - 1);
+}
+
 // leastKey is the p-th largest of the pairs of threads' maxima: p scores of the token at least have a key as large. 0 if p is
 // larger than their number.
 __device__ __forceinline__ unsigned leastKey(Selection& sh, unsigned mine, long long p) {
@@ -242,14 +267,56 @@ __device__ __forceinline__ unsigned leastKey(Selection& sh, unsigned mine, long 
   return sh.least;
 }
 
-// gather collects the pairs with keys of least or more. It returns false, for the whole block, where they do not fit.
-template <class E, class Args> __device__ __forceinline__ bool gather(const Args& a, const Column& col, long long t, const Groups<E>& g, unsigned least, Selection& sh) {
-  const unsigned* keys = keysOf(a) + t * g.count;
-  for (long long i = threadIdx.x; i < g.count; i += kSelectThreads)
-    if (keys[i] >= least) {
-      unsigned at = atomicAdd(&sh.groups, 1u);
-      if (at < kListed) sh.listed[at] = (unsigned)i;
+// Held is the keys of a thread, four groups in a row at a time; the first ones stay in registers.
+struct Held {
+  static constexpr int kQuads = 2;
+  const uint4* keys;
+  int quads; // of a token
+  uint4 first[kQuads];
+
+  // load returns the largest key of the thread.
+  __device__ __forceinline__ unsigned load(const unsigned* of, long long count) {
+    keys = (const uint4*)of, quads = (int)(count / kGroupsOfTile);
+    unsigned most = 0;
+#pragma unroll
+    for (int j = 0; j < kQuads; j++) {
+      const int i = threadIdx.x + j * kSelectThreads;
+      first[j] = make_uint4(0, 0, 0, 0);
+      if (i < quads) first[j] = keys[i];
     }
+#pragma unroll
+    for (int j = 0; j < kQuads; j++) most = max(most, largest(first[j]));
+#pragma unroll 4
+    for (int i = threadIdx.x + kQuads * kSelectThreads; i < quads; i += kSelectThreads) most = max(most, largest(keys[i]));
+    return most;
+  }
+  static __device__ __forceinline__ unsigned largest(uint4 k) { return max(max(k.x, k.y), max(k.z, k.w)); }
+
+  static __device__ __forceinline__ void list(uint4 k, int i, unsigned least, Selection& sh) {
+    if (largest(k) < least) return;
+    const unsigned key[4] = {k.x, k.y, k.z, k.w};
+#pragma unroll
+    for (int o = 0; o < 4; o++)
+      if (key[o] >= least) {
+        const unsigned at = atomicAdd(&sh.groups, 1u);
+        if (at < kListed) sh.listed[at] = 4 * i + o;
+      }
+  }
+  // list names the groups with keys of least or more.
+  __device__ __forceinline__ void list(unsigned least, Selection& sh) const {
+#pragma unroll
+    for (int j = 0; j < kQuads; j++) {
+      const int i = threadIdx.x + j * kSelectThreads;
+      if (i < quads) list(first[j], i, least, sh);
+    }
+#pragma unroll 1
+    for (int i = threadIdx.x + kQuads * kSelectThreads; i < quads; i += kSelectThreads) list(keys[i], i, least, sh);
+  }
+};
+
+// gather collects the pairs with keys of least or more. It returns false, for the whole block, where they do not fit.
+template <class E, class Args> __device__ __forceinline__ bool gather(const Args& a, const Column& col, const Held& held, const Groups<E>& g, unsigned least, Selection& sh) {
+  held.list(least, sh);
   __syncthreads();
   if (sh.groups > kListed) return false;
   const int scores = sh.groups * g.members;
@@ -304,6 +371,8 @@ template <class E, class Args> __device__ __forceinline__ void select(const Args
   const Groups<E> g(a);
   Column col;
   const float* s = scoresOf<E>(a, col.stride);
+  awaitEarlier();
+  letNext();
   for (long long t = blockIdx.x; t < a.tq; t += gridDim.x) {
     col.s = s + t;
     if (a.p > kFound) { // each pair counts those before it
@@ -316,10 +385,10 @@ template <class E, class Args> __device__ __forceinline__ void select(const Args
       continue;
     }
     __syncthreads(); // the token before is done
-    unsigned most = 0;
-    for (long long i = threadIdx.x; i < g.count; i += kSelectThreads) most = max(most, keysOf(a)[t * g.count + i]);
-    const unsigned least = leastKey(sh, most, a.p);
-    if (!gather(a, col, t, g, least, sh)) exact(a, col, sh);
+    Held held;
+    const unsigned most = held.load(keysOf(a) + t * g.count, g.count);
+    const unsigned least = a.p <= kFew ? leastOfFew(sh, most, (int)a.p) : leastKey(sh, most, a.p);
+    if (!gather(a, col, held, g, least, sh)) exact(a, col, sh);
     const int pairs = sh.pairs;
     for (int i = threadIdx.x; i < pairs; i += kSelectThreads) {
       const unsigned long long mine = sh.found[i];

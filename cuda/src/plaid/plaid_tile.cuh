@@ -12,6 +12,11 @@
 
 namespace plaid {
 
+// copyWhole16 is copyAsync16 of bytes that are there: without a size of its own it takes no further instructions.
+__device__ __forceinline__ void copyWhole16(unsigned to, const void* from) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
 constexpr int kLanes = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kChunk = 128, kPitch = kChunk + 16; // bytes
@@ -97,6 +102,15 @@ template <class E, int RA, int RB, int BT, int Stages> struct Tile {
       int row = threadIdx.x / kPieces;
       const int piece = threadIdx.x % kPieces * 16, end = from + piece / E::kBytes < d ? left : 0;
       to += row * kPitch + piece, p += piece;
+      if (E::kBytes == 4 && N >= 128 && !m.list && left == N && from + kElements <= d) { // all are there: two instructions a copy
+        p += row * bytes;
+#pragma unroll
+        for (int n = 0; n < N / kStep; n++) {
+          copyWhole16(to + n * kStep * kPitch, p);
+          p += kStep * bytes;
+        }
+        return;
+      }
       if (m.list) {
 #pragma unroll 1
         for (int n = 0; n < N / kStep; n++) {
