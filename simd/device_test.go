@@ -44,7 +44,7 @@ func TestLevelsAreOrdered(t *testing.T) {
 // TestRequiredLevel fails where LIKBENCH_REQUIRE promises what was not detected.
 func TestRequiredLevel(t *testing.T) {
 	has := features(Detected())
-	for _, word := range []string{"avx2", "avx512", "avx512_bf16", "avx512_vnni", "amx_bf16", "neon", "bf16"} {
+	for _, word := range []string{"avx2", "avx512", "avx512_bf16", "avx512_vnni", "amx_bf16", "amx_int8", "neon", "bf16"} {
 		t.Run(word, func(t *testing.T) {
 			for _, h := range has {
 				if h == word {

@@ -80,13 +80,14 @@ var extensions = []struct {
 	{AVX512, cpuid.AVX512BF16, "avx512_bf16"},
 	{AVX512, cpuid.AVX512VNNI, "avx512_vnni"},
 	{AVX512, cpuid.AMXBF16, "amx_bf16"},
+	{AVX512, cpuid.AMXINT8, "amx_int8"},
 	{NEON, cpuid.ASIMDDP, "dotprod"},
 	{NEON, cpuid.BF16, "bf16"},
 	{NEON, cpuid.I8MM, "i8mm"},
 }
 
 // granted asks the operating system for what an extension needs beyond its level's registers.
-var granted = map[string]func() bool{"amx_bf16": tileState}
+var granted = map[string]func() bool{"amx_bf16": tileState, "amx_int8": tileState}
 
 // features are the words of a device at level l, from the lowest level upwards.
 func features(l Level) []string {
@@ -122,6 +123,8 @@ func rank(requires []string) int {
 			case e.word != r:
 			case e.feature == cpuid.AVX512BF16 && slowPairs:
 				return 2*int(e.level) - 1 // after the level's own body
+			case granted[r] != nil: // tiles beat vectors
+				best = max(best, 2*int(e.level)+2)
 			default:
 				best = max(best, 2*int(e.level)+1)
 			}

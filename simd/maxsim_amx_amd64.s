@@ -13,13 +13,14 @@ TEXT ·maxsimDotsx1AMX(SB), NOSPLIT, $64-48
 	MOVQ      d+24(FP), R11
 	MOVQ      n+32(FP), R12
 	MOVQ      out+40(FP), DI
+	SHRQ      $0x01, R11
 	VPXORD    Z0, Z0, Z0
 	VMOVDQU32 Z0, (SP)
 	MOVB      $0x01, (SP)
 	MOVQ      $0x00000010, SI
 	CMPQ      R12, SI
 	CMOVQLT   R12, SI
-	MOVQ      $0x00000020, BX
+	MOVQ      $0x00000010, BX
 	MOVQ      R11, AX
 	NEGQ      AX
 	ANDQ      R11, AX
@@ -27,8 +28,8 @@ TEXT ·maxsimDotsx1AMX(SB), NOSPLIT, $64-48
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	LEAQ      (AX)(AX*1), R15
-	SHRQ      $0x01, AX
+	MOVQ      AX, R15
+	SHLQ      $0x02, R15
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -334,13 +335,14 @@ TEXT ·maxsimDotsx2AMX(SB), NOSPLIT, $64-48
 	MOVQ      d+24(FP), R11
 	MOVQ      n+32(FP), R12
 	MOVQ      out+40(FP), DI
+	SHRQ      $0x01, R11
 	VPXORD    Z0, Z0, Z0
 	VMOVDQU32 Z0, (SP)
 	MOVB      $0x01, (SP)
 	MOVQ      $0x00000010, SI
 	CMPQ      R12, SI
 	CMOVQLT   R12, SI
-	MOVQ      $0x00000020, BX
+	MOVQ      $0x00000010, BX
 	MOVQ      R11, AX
 	NEGQ      AX
 	ANDQ      R11, AX
@@ -348,8 +350,8 @@ TEXT ·maxsimDotsx2AMX(SB), NOSPLIT, $64-48
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	LEAQ      (AX)(AX*1), R15
-	SHRQ      $0x01, AX
+	MOVQ      AX, R15
+	SHLQ      $0x02, R15
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)

@@ -4,16 +4,16 @@
 
 package simd
 
-// maxsimDotsx1AMX sets out[t*16+j] to the dot product of document row t and panel lane j, for n rows, at
-// least 1, of d components, a multiple of 8, that are stride bytes apart. The panel is
-// [d/2][16] pairs of bf16. Rows of the last tile may be multiplied twice. Reference: maxsimDotsGeneric.
+// maxsimDotsx1AMX sets out[t*16+j] to the product of row t and panel lane j, for n rows, at least 1, of
+// d components, a multiple of 8, that are stride bytes apart. The panel is [d/2][16] pairs of bf16.
+// The last rows may be multiplied twice. Reference: maxsimDotsGeneric.
 //
 //go:noescape
 func maxsimDotsx1AMX(panel *float32, doc *uint16, stride int, d int, n int, out *float32)
 
-// maxsimDotsx2AMX sets out[t*32+j] to the dot product of document row t and panel lane j, for n rows, at
-// least 1, of d components, a multiple of 8, that are stride bytes apart. The panel is
-// [d/2][32] pairs of bf16. Rows of the last tile may be multiplied twice. Reference: maxsimDotsGeneric.
+// maxsimDotsx2AMX sets out[t*32+j] to the product of row t and panel lane j, for n rows, at least 1, of
+// d components, a multiple of 8, that are stride bytes apart. The panel is [d/2][32] pairs of bf16.
+// The last rows may be multiplied twice. Reference: maxsimDotsGeneric.
 //
 //go:noescape
 func maxsimDotsx2AMX(panel *float32, doc *uint16, stride int, d int, n int, out *float32)

@@ -167,7 +167,7 @@ func BenchmarkResidualMaxSimInt8(b *testing.B) {
 	for _, l := range Levels()[1:] {
 		variants := []string{l.String()}
 		if _, ok := rateLoops[l]["dot_i8"]; ok && l == AVX512 {
-			variants = append(variants, "avx512vnni")
+			variants = append(variants, "avx512vnni", "amx")
 		}
 		for _, variant := range variants {
 			for _, dt := range []backend.DType{backend.F32, backend.F16} {
@@ -189,7 +189,7 @@ func BenchmarkResidualMaxSimInt8(b *testing.B) {
 							}
 							require.NoError(b, err)
 							loop, half := "fma_f32", x
-							if variant == "avx512vnni" {
+							if variant == "avx512vnni" || variant == "amx" {
 								loop = "dot_i8"
 							} else {
 								half.d /= 2

@@ -29,12 +29,13 @@ func bindResidualInt8() bool {
 // int8Extensions are variants that need more than a level.
 var int8Extensions = []listingVariant{
 	{"avx512vnni", []string{"avx512", "avx512_vnni"}, []string{"avx512", "avx512_vnni"}},
+	{"amx", []string{"avx512", "amx_int8"}, []string{"avx512", "amx_int8"}},
 	{"neondot", []string{"neon", "dotprod"}, []string{"neon", "dotprod"}},
 }
 
 var int8Notes = map[string]string{
 	"generic": "portable loops", "avx2": "VPMADDWD on pairs of int16", "avx512": "VPMADDWD on pairs of int16",
-	"avx512vnni": "VPDPBUSD on groups of four bytes", "neon": "portable loops", "neondot": "SDOT on groups of four bytes",
+	"avx512vnni": "VPDPBUSD on groups of four bytes", "amx": "TDPBUSD on tiles of 16 by 16", "neon": "portable loops", "neondot": "SDOT on groups of four bytes",
 }
 
 func int8Body(u *residualInt8Unit) Body[kernels.ResidualMaxSimInt8Args] {

@@ -35,5 +35,7 @@ var residualInt8Units = func() map[string]*residualInt8Unit {
 	bytes512.dots = [5]dots{1: residualDotsBytesx1AVX512, 2: residualDotsBytesx2AVX512}
 	avx512.small = &bytes512
 	vnni.dots = [5]dots{1: residualDotsVNNIx1AVX512, 2: residualDotsVNNIx2AVX512}
-	return map[string]*residualInt8Unit{"avx2": &avx2, "avx512": &avx512, "avx512vnni": &vnni}
+	amx := vnni
+	amx.dots = [5]dots{1: residualDotsx1AMX, 2: residualDotsx2AMX}
+	return map[string]*residualInt8Unit{"avx2": &avx2, "avx512": &avx512, "avx512vnni": &vnni, "amx": &amx}
 }()

@@ -48,6 +48,11 @@ func tileMultiply(c *build.Context, acc, rows, panel int) {
 	emitBytes(c, 0xc4, 0xe2, ^byte(panel)&15<<3|2, 0x5c, 0xc0|byte(acc)<<3|byte(rows))
 }
 
+// tileMultiplyInt8 emits TDPBUSD: acc += rows*panel, unsigned by signed bytes.
+func tileMultiplyInt8(c *build.Context, acc, rows, panel int) {
+	emitBytes(c, 0xc4, 0xe2, ^byte(panel)&15<<3|1, 0x5e, 0xc0|byte(acc)<<3|byte(rows))
+}
+
 // tileMove emits a load or a store of a tile whose rows are pitch bytes apart.
 func tileMove(c *build.Context, prefix byte, tile int, base, pitch reg.GPPhysical, disp int) {
 	b, x := byte(base.PhysicalIndex()), byte(pitch.PhysicalIndex())

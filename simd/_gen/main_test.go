@@ -55,6 +55,7 @@ func TestTileEncoding(t *testing.T) {
 		{tileRelease, "c4e27849c0"},                                                                             // tilerelease
 		{func(c *build.Context) { tileZero(c, 5) }, "c4e27b49e8"},                                               // tilezero %tmm5
 		{func(c *build.Context) { tileMultiply(c, 3, 5, 7) }, "c4e2425cdd"},                                     // tdpbf16ps %tmm7,%tmm5,%tmm3
+		{func(c *build.Context) { tileMultiplyInt8(c, 3, 5, 7) }, "c4e2415edd"},                                 // tdpbusd %tmm7,%tmm5,%tmm3
 		{func(c *build.Context) { tileMove(c, tileload, 4, reg.RAX, reg.R10, 0) }, "c4a27b4ba41000000000"},      // tileloadd (%rax,%r10,1),%tmm4
 		{func(c *build.Context) { tileMove(c, tilestore, 3, reg.R13, reg.RDX, 0x840) }, "c4c27a4b9c1540080000"}, // tilestored %tmm3,0x840(%r13,%rdx,1)
 	} {

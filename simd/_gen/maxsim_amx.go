@@ -15,17 +15,24 @@ var _ = register("maxsim_amx", func(c *build.Context) {
 	}
 })
 
-// tileDots emits products of bf16 by tile registers, which neither avo nor the Go assembler
-// knows, so that all general registers are named here and none is left to avo.
+var _ = register("residual_maxsim_int8_amx", func(c *build.Context) {
+	for nv := 1; nv <= 2; nv++ {
+		(&tileDots{c: c, nv: nv, int8: true}).emit()
+	}
+})
+
+// tileDots emits products of bf16 or int8 by tile registers, which neither avo nor the Go
+// assembler knows, so that all general registers are named here and none is left to avo.
 //
-// A tile has 16 rows of 64 bytes. Those of documents are 16 tokens of up to 32 components,
-// as they lie in memory; those of the panel are up to 16 pairs of components of 16 query
-// tokens, which is the panel of VDPBF16PS; those of products are 16 tokens by 16 lanes,
-// which is how products are kept. The state of tiles is made and given up within one call:
-// assembly is not preempted, and a signal's frame holds the tiles.
+// A tile has 16 rows of 64 bytes, 16 words of two or four components. Those of documents are
+// 16 tokens of up to 16 words, as they lie in memory; those of the panel are up to 16 words
+// of 16 query tokens, which is the panel of VDPBF16PS and VPDPBUSD; those of products are 16
+// tokens by 16 lanes, which is how products are kept. The state of tiles is made and given
+// up within one call: assembly is not preempted, and a signal's frame holds the tiles.
 type tileDots struct {
-	c  *build.Context
-	nv int // tiles of the panel, side by side
+	c    *build.Context
+	nv   int  // tiles of the panel, side by side
+	int8 bool // rows of unsigned bytes, decoded just now, panels of signed ones, and a bias
 }
 
 // Tile registers: products of rows 0 to 15, of rows 16 to 31, rows, panel.
@@ -40,7 +47,7 @@ var (
 	amxPanel, amxDoc, amxStride, amxPasses = reg.R8, reg.R9, reg.R10, reg.R11
 	amxLeft, amxOut, amxAhead, amxStep     = reg.R12, reg.RDI, reg.R13, reg.R15
 	amxRow0, amxRow1, amxQ, amxPitch       = reg.RAX, reg.RBX, reg.RCX, reg.RDX
-	amxK                                   = reg.RSI
+	amxK, amxBias                          = reg.RSI, reg.R14
 )
 
 // amxPrefetchAhead is how far beyond the next 32 rows documents are asked for, in bytes: tiles
@@ -50,18 +57,27 @@ const amxPrefetchAhead = 2048
 func (g *tileDots) emit() {
 	c, lanes := g.c, 16*g.nv
 	name := fmt.Sprintf("maxsimDotsx%dAMX", g.nv)
+	signature, what, reference := "func(panel *float32, doc *uint16, stride, d, n int, out *float32)", "d components, a multiple of 8, that are stride", "maxsimDotsGeneric"
+	panel := fmt.Sprintf("[d/2][%d] pairs of bf16", lanes)
+	params := []string{"panel", "doc", "stride", "d", "n", "out"}
+	if g.int8 {
+		name = fmt.Sprintf("residualDotsx%dAMX", g.nv)
+		signature, what, reference = "func(panel *uint32, rows *byte, pitch, steps, n int, bias, out *int32)", "steps groups of four bytes, a multiple of 4, that are pitch", "dotsGeneric of residualInt8"
+		panel = fmt.Sprintf("[steps][%d] groups of four int8, and products start at bias", lanes)
+		params = []string{"panel", "rows", "pitch", "steps", "n", "out"}
+	}
 	c.Function(name)
 	c.Attributes(attr.NOSPLIT)
 	c.Pragma("noescape")
-	c.Doc(fmt.Sprintf("%s sets out[t*%d+j] to the dot product of document row t and panel lane j, for n rows, at", name, lanes),
-		"least 1, of d components, a multiple of 8, that are stride bytes apart. The panel is",
-		fmt.Sprintf("[d/2][%d] pairs of bf16. Rows of the last tile may be multiplied twice. Reference: maxsimDotsGeneric.", lanes))
-	c.SignatureExpr("func(panel *float32, doc *uint16, stride, d, n int, out *float32)")
-	for _, p := range []struct {
-		name string
-		to   reg.Register
-	}{{"panel", amxPanel}, {"doc", amxDoc}, {"stride", amxStride}, {"d", amxPasses}, {"n", amxLeft}, {"out", amxOut}} {
-		c.Load(c.Param(p.name), p.to)
+	c.Doc(fmt.Sprintf("%s sets out[t*%d+j] to the product of row t and panel lane j, for n rows, at least 1, of", name, lanes),
+		what+" bytes apart. The panel is "+panel+".",
+		"The last rows may be multiplied twice. Reference: "+reference+".")
+	c.SignatureExpr(signature)
+	for i, to := range []reg.Register{amxPanel, amxDoc, amxStride, amxPasses, amxLeft, amxOut} {
+		c.Load(c.Param(params[i]), to)
+	}
+	if !g.int8 {
+		c.SHRQ(U8(1), amxPasses) // words
 	}
 	g.configure()
 	c.CMPQ(amxLeft, U32(16))
@@ -94,8 +110,8 @@ func (g *tileDots) emit() {
 	c.RET()
 }
 
-// configure emits the shapes of the tiles: components are taken in passes of the largest
-// power of two in d, at most 32, and rows are 16, or all if there are fewer.
+// configure emits the shapes of the tiles: words are taken in passes of the largest power of
+// two in their number, at most 16, and rows are 16, or all if there are fewer.
 func (g *tileDots) configure() {
 	c := g.c
 	shapes := c.AllocLocal(64)
@@ -105,7 +121,7 @@ func (g *tileDots) configure() {
 	c.MOVQ(U32(16), amxK)
 	c.CMPQ(amxLeft, amxK)
 	c.CMOVQLT(amxLeft, amxK)
-	c.MOVQ(U32(32), amxRow1)
+	c.MOVQ(U32(16), amxRow1)
 	c.MOVQ(amxPasses, amxRow0)
 	c.NEGQ(amxRow0)
 	c.ANDQ(amxPasses, amxRow0)
@@ -113,8 +129,8 @@ func (g *tileDots) configure() {
 	c.CMOVQGT(amxRow1, amxRow0)
 	c.BSFQ(amxRow0, reg.RCX)
 	c.SHRQ(reg.CL, amxPasses)
-	c.LEAQ(Mem{Base: amxRow0, Index: amxRow0, Scale: 1}, amxStep) // bytes of a row in a pass
-	c.SHRQ(U8(1), amxRow0)                                        // pairs
+	c.MOVQ(amxRow0, amxStep)
+	c.SHLQ(U8(2), amxStep) // bytes of a row in a pass
 	for tile := 0; tile < 8; tile++ {
 		width, rows := shapes.Offset(16+2*tile), shapes.Offset(48+tile)
 		switch {
@@ -137,9 +153,21 @@ func (g *tileDots) configure() {
 func (g *tileDots) block(label string, tiles int) {
 	c := g.c
 	label += "pass"
+	multiply := tileMultiply
+	if g.int8 {
+		multiply = tileMultiplyInt8
+	}
+	if g.int8 {
+		c.Load(c.Param("bias"), amxBias)
+		c.XORQ(amxK, amxK)
+	}
 	for i := 0; i < tiles; i++ {
 		for j := 0; j < g.nv; j++ {
-			tileZero(c, product(i, j))
+			if g.int8 { // every row alike
+				tileMove(c, tileload, product(i, j), amxBias, amxK, 64*j)
+			} else {
+				tileZero(c, product(i, j))
+			}
 		}
 	}
 	c.MOVQ(amxDoc, amxRow0)
@@ -154,18 +182,20 @@ func (g *tileDots) block(label string, tiles int) {
 	c.MOVQ(amxPanel, amxQ)
 	c.MOVQ(amxPasses, amxK)
 	c.Label(label)
-	g.prefetch(label, tiles)
+	if !g.int8 {
+		g.prefetch(label, tiles)
+	}
 	for j := 0; j < g.nv; j++ {
 		tileMove(c, tileload, tilePanel+j, amxQ, amxPitch, 64*j)
 	}
 	for i, row := range []reg.GPPhysical{amxRow0, amxRow1}[:tiles] {
 		tileMove(c, tileload, tileRows+i, row, amxStride, 0)
 		for j := 0; j < g.nv; j++ {
-			tileMultiply(c, product(i, j), tileRows+i, tilePanel+j)
+			multiply(c, product(i, j), tileRows+i, tilePanel+j)
 		}
 		c.ADDQ(amxStep, row)
 	}
-	// A pass has a pair for every 4 bytes of a row, 64 bytes in each tile of the panel.
+	// A word is 4 bytes of a row, and 64 bytes in each tile of the panel.
 	for j := 0; j < g.nv; j++ {
 		c.LEAQ(Mem{Base: amxQ, Index: amxStep, Scale: 8}, amxQ)
 		c.LEAQ(Mem{Base: amxQ, Index: amxStep, Scale: 8}, amxQ)
