@@ -95,7 +95,7 @@ func TestBindingsAreBestFirst(t *testing.T) {
 	if cpuid.CPU.VendorID == cpuid.Intel {
 		slices.Reverse(pairs) // VDPBF16PS is slower than widening there
 	}
-	require.Equal(t, slices.Concat([]string{"neonbf16", "neon"}, pairs, []string{"avx2", "generic"}), seen["maxsim_bf16"])
+	require.Equal(t, slices.Concat([]string{"neonbf16", "neon", "amx"}, pairs, []string{"avx2", "generic"}), seen["maxsim_bf16"])
 	for k, vs := range seen {
 		require.Equal(t, "generic", vs[len(vs)-1], "%s has a portable body, tried last", k)
 	}

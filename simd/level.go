@@ -116,17 +116,17 @@ func rank(requires []string) int {
 	best := 0
 	for _, r := range requires {
 		if l, ok := ParseLevel(r); ok {
-			best = max(best, 2*int(l))
+			best = max(best, 4*int(l))
 		}
 		for _, e := range extensions {
 			switch {
 			case e.word != r:
 			case e.feature == cpuid.AVX512BF16 && slowPairs:
-				return 2*int(e.level) - 1 // after the level's own body
+				return 4*int(e.level) - 1 // after the level's own body
 			case granted[r] != nil: // tiles beat vectors
-				best = max(best, 2*int(e.level)+2)
+				best = max(best, 4*int(e.level)+2)
 			default:
-				best = max(best, 2*int(e.level)+1)
+				best = max(best, 4*int(e.level)+1)
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func (i *raggedIndex) scores(launch func() error) []uint32 {
 func indexVariants(l Level) []string {
 	switch l {
 	case AVX512:
-		return []string{"avx512", "avx512vnni"}
+		return []string{"avx512", "avx512vnni", "amx"}
 	case NEON:
 		return []string{"neon", "neondot"}
 	}
