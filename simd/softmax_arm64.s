@@ -4,7 +4,7 @@
 
 // Registers as in row_arm64.s. exp: V24 is the maximum, V25 to V28 and V5 to V12 its
 // constants, V2 to V4 its work. Its steps and constants are those of simd/_gen/exp.go, so
-// that the bits are those of AVX2.
+// that the bits are those of AVX2; V5 and V6 are for f32 alone.
 
 // quarters is 2^(i/4), less i 2^21: what the lower bits of n add.
 DATA quarters<>+0(SB)/4, $0x3f800000
@@ -64,6 +64,52 @@ GLOBL quarters<>(SB), RODATA|NOPTR, $16
 	VSHL  $21, V2.S4, V2.S4;                           \
 	VADD  V1.S4, V2.S4, V2.S4;                         \
 	WORD  $0x6e24dc41                                  // fmul v1.4s, v2.4s, v4.4s
+
+// SHORTEXP0 replaces V0 by its exponential, near enough for 16-bit elements.
+#define SHORTEXP0 \
+	WORD  $0x4e39f400 /* fmax v0.4s, v0.4s, v25.4s */; \
+	VMOV  V27.B16, V2.B16;                             \
+	VFMLA V0.S4, V26.S4, V2.S4;                        \
+	WORD  $0x4ebbd443 /* fsub v3.4s, v2.4s, v27.4s */; \
+	VFMLS V3.S4, V28.S4, V0.S4;                        \
+	VMOV  V8.B16, V3.B16;                              \
+	VFMLA V0.S4, V7.S4, V3.S4;                         \
+	VMOV  V9.B16, V4.B16;                              \
+	VFMLA V3.S4, V0.S4, V4.S4;                         \
+	VMOV  V9.B16, V3.B16;                              \
+	VFMLA V4.S4, V0.S4, V3.S4;                         \
+	VAND  V10.B16, V2.B16, V0.B16;                     \
+	VSHL  $2, V0.S4, V0.S4;                            \
+	VSLI  $8, V0.S4, V0.S4;                            \
+	VSLI  $16, V0.S4, V0.S4;                           \
+	VADD  V11.S4, V0.S4, V0.S4;                        \
+	VTBL  V0.B16, [V12.B16], V0.B16;                   \
+	VSHL  $21, V2.S4, V2.S4;                           \
+	VADD  V0.S4, V2.S4, V2.S4;                         \
+	WORD  $0x6e23dc40                                  // fmul v0.4s, v2.4s, v3.4s
+
+// SHORTEXP1 replaces V1 by its exponential, near enough for 16-bit elements.
+#define SHORTEXP1 \
+	WORD  $0x4e39f421 /* fmax v1.4s, v1.4s, v25.4s */; \
+	VMOV  V27.B16, V2.B16;                             \
+	VFMLA V1.S4, V26.S4, V2.S4;                        \
+	WORD  $0x4ebbd443 /* fsub v3.4s, v2.4s, v27.4s */; \
+	VFMLS V3.S4, V28.S4, V1.S4;                        \
+	VMOV  V8.B16, V3.B16;                              \
+	VFMLA V1.S4, V7.S4, V3.S4;                         \
+	VMOV  V9.B16, V4.B16;                              \
+	VFMLA V3.S4, V1.S4, V4.S4;                         \
+	VMOV  V9.B16, V3.B16;                              \
+	VFMLA V4.S4, V1.S4, V3.S4;                         \
+	VAND  V10.B16, V2.B16, V1.B16;                     \
+	VSHL  $2, V1.S4, V1.S4;                            \
+	VSLI  $8, V1.S4, V1.S4;                            \
+	VSLI  $16, V1.S4, V1.S4;                           \
+	VADD  V11.S4, V1.S4, V1.S4;                        \
+	VTBL  V1.B16, [V12.B16], V1.B16;                   \
+	VSHL  $21, V2.S4, V2.S4;                           \
+	VADD  V1.S4, V2.S4, V2.S4;                         \
+	WORD  $0x6e23dc41                                  // fmul v1.4s, v2.4s, v3.4s
 
 // NEAREST0 adds half a step of bf16 to V0, less its lowest bit for ties: the upper half is then the bf16.
 #define NEAREST0 \
@@ -229,13 +275,9 @@ TEXT ·softmaxExpBF16NEON(SB), NOSPLIT, $0-48
 	VDUP   R9, V27.S4
 	MOVD   $0x3e317218, R9                          // ln 2 / 4
 	VDUP   R9, V28.S4
-	MOVD   $0xb002e308, R9                          // and what float32 leaves of it
-	VDUP   R9, V5.S4
-	MOVD   $0x3d2a908a, R9                          // coefficient of r^4
-	VDUP   R9, V6.S4
-	MOVD   $0x3e2ab8ec, R9                          // of r^3
+	MOVD   $0x3e2aac59, R9                          // coefficient of r^3
 	VDUP   R9, V7.S4
-	MOVD   $0x3f000003, R9                          // of r^2
+	MOVD   $0x3f0010d9, R9                          // of r^2
 	VDUP   R9, V8.S4
 	MOVD   $0x3f800000, R9                          // and the others
 	VDUP   R9, V9.S4
@@ -257,44 +299,44 @@ loop:
 	VAND  V31.B16, V0.B16, V1.B16
 	VSHL  $16, V0.S4, V0.S4
 	WORD  $0x4eb8d400             // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d610             // fadd v16.4s, v16.4s, v0.4s
 	FMOVQ F0, 0(R1)
 	WORD  $0x4eb8d421             // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d694             // fadd v20.4s, v20.4s, v1.4s
 	FMOVQ F1, 64(R1)
 	FMOVQ 16(R0), F0
 	VAND  V31.B16, V0.B16, V1.B16
 	VSHL  $16, V0.S4, V0.S4
 	WORD  $0x4eb8d400             // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d631             // fadd v17.4s, v17.4s, v0.4s
 	FMOVQ F0, 16(R1)
 	WORD  $0x4eb8d421             // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d6b5             // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ F1, 80(R1)
 	FMOVQ 32(R0), F0
 	VAND  V31.B16, V0.B16, V1.B16
 	VSHL  $16, V0.S4, V0.S4
 	WORD  $0x4eb8d400             // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d652             // fadd v18.4s, v18.4s, v0.4s
 	FMOVQ F0, 32(R1)
 	WORD  $0x4eb8d421             // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d6d6             // fadd v22.4s, v22.4s, v1.4s
 	FMOVQ F1, 96(R1)
 	FMOVQ 48(R0), F0
 	VAND  V31.B16, V0.B16, V1.B16
 	VSHL  $16, V0.S4, V0.S4
 	WORD  $0x4eb8d400             // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d673             // fadd v19.4s, v19.4s, v0.4s
 	FMOVQ F0, 48(R1)
 	WORD  $0x4eb8d421             // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d6f7             // fadd v23.4s, v23.4s, v1.4s
 	FMOVQ F1, 112(R1)
 	ADD   $64, R0
@@ -372,13 +414,9 @@ TEXT ·softmaxExpF16NEON(SB), NOSPLIT, $0-48
 	VDUP   R9, V27.S4
 	MOVD   $0x3e317218, R9                          // ln 2 / 4
 	VDUP   R9, V28.S4
-	MOVD   $0xb002e308, R9                          // and what float32 leaves of it
-	VDUP   R9, V5.S4
-	MOVD   $0x3d2a908a, R9                          // coefficient of r^4
-	VDUP   R9, V6.S4
-	MOVD   $0x3e2ab8ec, R9                          // of r^3
+	MOVD   $0x3e2aac59, R9                          // coefficient of r^3
 	VDUP   R9, V7.S4
-	MOVD   $0x3f000003, R9                          // of r^2
+	MOVD   $0x3f0010d9, R9                          // of r^2
 	VDUP   R9, V8.S4
 	MOVD   $0x3f800000, R9                          // and the others
 	VDUP   R9, V9.S4
@@ -400,44 +438,44 @@ loop:
 	WORD  $0x0e217820      // fcvtl v0.4s, v1.4h
 	WORD  $0x4e217821      // fcvtl2 v1.4s, v1.8h
 	WORD  $0x4eb8d400      // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d610      // fadd v16.4s, v16.4s, v0.4s
 	FMOVQ F0, 0(R1)
 	WORD  $0x4eb8d421      // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d631      // fadd v17.4s, v17.4s, v1.4s
 	FMOVQ F1, 16(R1)
 	FMOVQ 16(R0), F1
 	WORD  $0x0e217820      // fcvtl v0.4s, v1.4h
 	WORD  $0x4e217821      // fcvtl2 v1.4s, v1.8h
 	WORD  $0x4eb8d400      // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d652      // fadd v18.4s, v18.4s, v0.4s
 	FMOVQ F0, 32(R1)
 	WORD  $0x4eb8d421      // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d673      // fadd v19.4s, v19.4s, v1.4s
 	FMOVQ F1, 48(R1)
 	FMOVQ 32(R0), F1
 	WORD  $0x0e217820      // fcvtl v0.4s, v1.4h
 	WORD  $0x4e217821      // fcvtl2 v1.4s, v1.8h
 	WORD  $0x4eb8d400      // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d694      // fadd v20.4s, v20.4s, v0.4s
 	FMOVQ F0, 64(R1)
 	WORD  $0x4eb8d421      // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d6b5      // fadd v21.4s, v21.4s, v1.4s
 	FMOVQ F1, 80(R1)
 	FMOVQ 48(R0), F1
 	WORD  $0x0e217820      // fcvtl v0.4s, v1.4h
 	WORD  $0x4e217821      // fcvtl2 v1.4s, v1.8h
 	WORD  $0x4eb8d400      // fsub v0.4s, v0.4s, v24.4s
-	EXP0
+	SHORTEXP0
 	WORD  $0x4e20d6d6      // fadd v22.4s, v22.4s, v0.4s
 	FMOVQ F0, 96(R1)
 	WORD  $0x4eb8d421      // fsub v1.4s, v1.4s, v24.4s
-	EXP1
+	SHORTEXP1
 	WORD  $0x4e21d6f7      // fadd v23.4s, v23.4s, v1.4s
 	FMOVQ F1, 112(R1)
 	ADD   $64, R0

@@ -12,6 +12,7 @@ import (
 // quarter, its upper bits go to the exponent and its lower two choose from quarters. p is a
 // polynomial of least relative error on the rest, |r| at most ln 2 / 8 or 1/8, with the
 // constant (for e^z also the linear) coefficient held at 1: 5.3e-9 and 2.6e-9 in degree 4.
+// For 16-bit elements, 4.3e-7 in degree 3 is plenty.
 // In f64 the parts are whole and p has degree 11 on |f| at most 1/2, 1.8e-17.
 //
 // With half an ulp each for the table, for p and for their product, e^z is within 2 ulp of
@@ -19,6 +20,7 @@ import (
 // 2^(c u), for c u before rounding. TestExp measures it.
 var (
 	expF32   = []float32{1, 1, 0.500000204, 0.166721052, 0.0416417501}
+	expShort = []float32{1, 1, 0.500257075, 0.166673079}
 	exp2F32  = []float32{1, 0.693147081, 0.240226561, 0.0555299643, 0.00961618201}
 	quarters = func() (t []uint64) {
 		for i := range 16 { // four times: a lookup stays within 128 bits. What n's lower bits add is taken off.
@@ -81,6 +83,7 @@ func bits64(x ...float64) []uint64 {
 type expConstants struct {
 	scale, magic, ln2hi, c4, c3, one, quarters reg.VecVirtual
 	low, ln2lo, c2                             operand.Mem
+	short                                      bool // for 16-bit elements: without c4 and ln2lo
 }
 
 // expTables are the constants of a file.
@@ -98,6 +101,7 @@ func (v vec) expTables() expTables {
 		0.693147182/4,    // ln 2 / 4
 		-1.90465421e-9/4, // and what float32 leaves of it
 		expF32[4], expF32[3], expF32[2], 1,
+		expShort[3], expShort[2],
 	), 4), v.quarters()}
 }
 
@@ -118,11 +122,16 @@ func (v vec) keep(m operand.Mem) reg.VecVirtual {
 	return r
 }
 
-func (v vec) expConstants(t expTables) expConstants {
-	return expConstants{
-		scale: v.keep(t.c(1)), magic: v.keep(t.c(2)), ln2hi: v.keep(t.c(3)), c4: v.keep(t.c(5)), c3: v.keep(t.c(6)), one: v.keep(t.c(8)),
-		quarters: v.keep(t.quarters), low: t.c(0), ln2lo: t.c(4), c2: t.c(7),
+// expConstants prepares exp for elements of type t.
+func (v vec) expConstants(k expTables, t int) expConstants {
+	e := expConstants{scale: v.keep(k.c(1)), magic: v.keep(k.c(2)), ln2hi: v.keep(k.c(3)), one: v.keep(k.c(8)),
+		quarters: v.keep(k.quarters), low: k.c(0), ln2lo: k.c(4), short: t != f32}
+	if e.short {
+		e.c3, e.c2 = v.keep(k.c(9)), k.c(10)
+	} else {
+		e.c4, e.c3, e.c2 = v.keep(k.c(5)), v.keep(k.c(6)), k.c(7)
 	}
+	return e
 }
 
 // exp replaces z by e^z. z is at most 0 and not NaN.
@@ -133,10 +142,15 @@ func (v vec) exp(k expConstants, z reg.VecVirtual) {
 	v.VFMADD231PS(z, k.scale, t)
 	v.VSUBPS(k.magic, t, n)
 	v.VFNMADD231PS(n, k.ln2hi, z)
-	v.VFNMADD231PS(k.ln2lo, n, z)
-	v.VMOVAPS(k.c3, n)
-	v.VFMADD231PS(z, k.c4, n)
-	v.VFMADD213PS(k.c2, z, n)
+	if k.short {
+		v.VMOVUPS(k.c2, n)
+		v.VFMADD231PS(z, k.c3, n)
+	} else {
+		v.VFNMADD231PS(k.ln2lo, n, z)
+		v.VMOVAPS(k.c3, n)
+		v.VFMADD231PS(z, k.c4, n)
+		v.VFMADD213PS(k.c2, z, n)
+	}
 	v.VFMADD213PS(k.one, z, n)
 	v.VFMADD213PS(k.one, n, z) // z p + 1, the result apart from the power
 	v.power(k.quarters, t)

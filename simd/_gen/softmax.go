@@ -24,7 +24,7 @@ func softmaxExp(v vec, t int, tables expTables) {
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	max := v.scalar("max")
 	acc := v.accumulators(lanes)
-	k := v.expConstants(tables)
+	k := v.expConstants(tables, t)
 	v.loop("", n, func() {
 		v.prefetch(t, x, ahead)
 		for j := range v.pairs() {
@@ -53,7 +53,7 @@ func softmaxPipe(v vec, t int, tables expTables, round ints) {
 	done, y := v.pointer("done"), v.pointer("y")
 	max, s := v.argument("max"), v.argument("s")
 	acc := v.accumulators(lanes)
-	k := v.expConstants(tables)
+	k := v.expConstants(tables, t)
 	v.loop("", n, func() {
 		v.prefetch(t, x, ahead)
 		for j := range v.pairs() {
