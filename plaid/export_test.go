@@ -1,10 +1,38 @@
 package plaid
 
-// Measured is the chosen screen, the nanoseconds that a multiply-add of an exact score and one
-// of the screen were measured to take, and the largest inverse norm.
-func (ix *Index) Measured() (Screen, float64, float64, float32) {
-	sc := &ix.screens
-	return sc.chosen, 1e9 * sc.exactTime, 1e9 * sc.screenTime, ix.invMax
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Trials compares the screens on samples of sizes that choosing one goes through, and says
+// what was chosen.
+func (ix *Index) Trials() (text string, err error) {
+	chosen, err := ix.chooseScreen()
+	if err != nil {
+		return "", err
+	}
+	text = fmt.Sprintf("screen %q, inverse norms up to %.3g; microseconds by", chosen, ix.invMax)
+	for sample := int64(screenSample); sample <= ix.tokens; sample *= 16 {
+		text += fmt.Sprintf(" %d tokens:", sample)
+		for _, screen := range []Screen{ScreenInt8, ScreenF16, ScreenNone} {
+			t, err := ix.newTrial(screen, sample)
+			if err != nil {
+				return text, err
+			}
+			for range screenRounds {
+				err = errors.Join(err, t.run())
+			}
+			if err = errors.Join(err, t.s.Close()); err != nil {
+				return text, err
+			}
+			if t.best < math.MaxInt64 {
+				text += fmt.Sprintf(" %s %d", screen, t.best.Microseconds())
+			}
+		}
+	}
+	return text, nil
 }
 
 // Split says whether a searcher halves large batches, as it does on a device with memory of
