@@ -2,7 +2,7 @@
 //
 // Operation, axes and layout as rms_norm_backward.cu; 1024 < n <= 8192. A row belongs to TX threads with 16 columns each, TX the
 // power of two >= n/16; 512/TX such groups share a block and go their own ways. A group's rows lie in a ring of its own in
-// shared memory, one thread asks for a row's dy and x as soon as all have the row before it in their registers, so that
+// shared memory, one thread asks for a row's dy and x as soon as all have the row that lay in its slot in their registers, so that
 // the memory is read through reductions and stores alike. Rows of other than whole aligned packs are read element by element
 // by the same threads in the same order. A thread owns its columns in all rows of its group, so dw stays in its registers
 // until one partial row per block is left in scratch.
@@ -48,15 +48,11 @@ __device__ __forceinline__ void copyRow(unsigned to, const void* from, unsigned 
                : "memory");
 }
 
-// groupBarrier joins the threads of one group.
-template <int TX> __device__ __forceinline__ void groupBarrier() {
-  asm volatile("bar.sync %0, %1;" ::"r"(1 + threadIdx.y), "n"(TX) : "memory");
-}
-
-// Shared is the static part: barriers of the slots, and the warps' sums of a row, which alternate as those of rows::Group.
+// Shared is the static part: for each group a barrier for each slot and one for its rows' sums, and the warps' sums of a row,
+// which alternate as those of rows::Group.
 template <int TX, int kSlots> struct Shared {
   static constexpr int TY = kThreads / TX;
-  unsigned long long full[TY][kSlots], empty[TY][kSlots];
+  unsigned long long full[TY][kSlots], summed[TY];
   float sums[TY][2][TX / kLanes];
 };
 
@@ -76,18 +72,15 @@ template <class T, int TX> struct Ring {
   // open is for all threads of the block, which meet at a barrier after it.
   __device__ __forceinline__ void open() {
     if (threadIdx.x != 0) return;
-    for (int i = 0; i < kSlots; i++) {
-      barrierInit(sharedAddress(&s.full[threadIdx.y][i]), 1);
-      barrierInit(sharedAddress(&s.empty[threadIdx.y][i]), TX);
-    }
+    for (int i = 0; i < kSlots; i++) barrierInit(sharedAddress(&s.full[threadIdx.y][i]), 1);
+    barrierInit(sharedAddress(&s.summed[threadIdx.y]), TX);
     barriersVisible();
   }
 
-  // ask is for one thread: row i of the group, row of the operands, once all have taken what its slot held.
+  // ask is for one thread: row i of the group, row of the operands. All have taken what its slot held.
   __device__ __forceinline__ void ask(int i, long long row) {
     const int slot = i % kSlots;
     const unsigned full = sharedAddress(&s.full[threadIdx.y][slot]), bytes = (unsigned)(a.n * sizeof(T));
-    barrierWait(sharedAddress(&s.empty[threadIdx.y][slot]), (i / kSlots & 1) ^ 1);
     barrierExpect(full, 2 * bytes);
     unsigned to = sharedAddress(slots) + slot * 2 * kRow;
     copyRow(to, (const T*)a.dy + row * a.n, bytes, full);
@@ -109,7 +102,6 @@ template <class T, int TX> struct Ring {
         dy[v] = x[v] = Pack<T>::filled(0.0f);
       }
     }
-    barrierArrive(sharedAddress(&s.empty[threadIdx.y][slot]));
   }
 
   static __device__ __forceinline__ void read(Pack<T>& p, const unsigned char* from) {
@@ -117,14 +109,16 @@ template <class T, int TX> struct Ring {
     p.w[0] = u.x, p.w[1] = u.y, p.w[2] = u.z, p.w[3] = u.w;
   }
 
-  // sum joins the group's values, the same bits in all its threads.
-  __device__ __forceinline__ float sum(float d, int parity) {
+  // sum joins the group's values of row i, the same bits in all its threads. When it returns all have taken the row.
+  __device__ __forceinline__ float sum(float d, int i) {
     constexpr int warps = TX / kLanes;
+    const unsigned summed = sharedAddress(&s.summed[threadIdx.y]);
 #pragma unroll
     for (int o = kLanes / 2; o > 0; o >>= 1) d += __shfl_xor_sync(kAllLanes, d, o);
-    if (threadIdx.x % kLanes == 0) s.sums[threadIdx.y][parity][threadIdx.x / kLanes] = d;
-    groupBarrier<TX>();
-    d = s.sums[threadIdx.y][parity][threadIdx.x % warps];
+    if (threadIdx.x % kLanes == 0) s.sums[threadIdx.y][i & 1][threadIdx.x / kLanes] = d;
+    barrierArrive(summed);
+    barrierWait(summed, i & 1);
+    d = s.sums[threadIdx.y][i & 1][threadIdx.x % warps];
 #pragma unroll
     for (int o = warps / 2; o > 0; o >>= 1) d += __shfl_xor_sync(kAllLanes, d, o);
     return d;
@@ -141,6 +135,7 @@ __device__ __forceinline__ void rows(Ring<T, TX>& ring, float (&dw)[Ring<T, TX>:
   const long long first = (long long)threadIdx.y * gridDim.x + blockIdx.x, step = (long long)TY * gridDim.x;
   if (kWide && threadIdx.x == 0)
     for (int i = 0; i < Ring<T, TX>::kSlots && first + i * step < a.rows; i++) ring.ask(i, first + i * step);
+  __syncwarp();
   Weights<T, W, V> w;
   w.load(a.weight, a.offset, 0, a.n);
   float r = first < a.rows ? __ldg((const float*)a.rstd + first) : 0.0f;
@@ -154,9 +149,10 @@ __device__ __forceinline__ void rows(Ring<T, TX>& ring, float (&dw)[Ring<T, TX>:
       loadElements(dy, (const T*)a.dy + row * a.n, a.n);
       loadElements(x, (const T*)a.x + row * a.n, a.n);
     }
-    float d = ring.sum(dot(dy, x, w), i & 1);
+    float d = ring.sum(dot(dy, x, w), i);
     if (kWide && threadIdx.x == 0 && row + Ring<T, TX>::kSlots * step < a.rows)
       ring.ask(i + Ring<T, TX>::kSlots, row + Ring<T, TX>::kSlots * step);
+    __syncwarp();
     apply<T, Weights<T, W, V>, V, kRound>(dy, x, w, r, r * d * inverse, dw);
     store(dy, (T*)a.dx + row * a.n, a.n, wideDX);
     r = next;
