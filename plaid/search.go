@@ -292,7 +292,11 @@ func (s *Searcher) fits(room *shape, tq int64, p *plan) bool {
 		documents = int64(len(s.sel.docs))
 	}
 	const perDocument = 16 // candidate, its scores, a place in the listing
-	return (room.tq+tq)*int64(s.ix.k)*4+(room.nq+1)*documents*perDocument <= s.ix.opts.Scratch
+	scratch := s.ix.opts.Scratch
+	if s.split { // the twin may have as much
+		scratch /= 2
+	}
+	return (room.tq+tq)*int64(s.ix.k)*4+(room.nq+1)*documents*perDocument <= scratch
 }
 
 // widen doubles the probe of a query that reached too few documents.

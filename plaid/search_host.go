@@ -17,6 +17,9 @@ const (
 	// pinFrom is the bytes from which a transfer from page-locked memory, which waits, takes
 	// less than a copy into the stream's own.
 	pinFrom = 128 << 10
+	// pinMost is the bytes of a block that are page-locked: larger transfers take so long
+	// that a copy beside them costs nothing.
+	pinMost = 64 << 20
 )
 
 // eachQuery calls do for i from 0 to n−1, queries of so many components in all, on several
@@ -54,7 +57,7 @@ func (h *hostBlock) renew(from backend.PinnedAllocator, bytes int64) error {
 	if err := h.free(); err != nil {
 		return err
 	}
-	if from == nil {
+	if from == nil || bytes > pinMost {
 		h.words = make([]int64, bytes/8)
 		return nil
 	}
