@@ -1381,12 +1381,11 @@ TEXT ·residualScore2xF32x1AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ           table+80(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift2xF32x1x64<>+0(SB), Y1
-	VMOVDQU        residualShift2xF32x1x64<>+32(SB), Y2
-	MOVQ           rows+8(FP), R10
-	MOVQ           $0x0000000c, R8
+	MOVQ            table+80(FP), R9
+	VBROADCASTF32X4 (R9), Z1
+	VMOVDQU32       residualShift2xF32x1x64<>+0(SB), Z2
+	MOVQ            rows+8(FP), R10
+	MOVQ            $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -1398,7 +1397,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -1406,28 +1405,18 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VADDPS       (R12), Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMOVUPS      Y5, (R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VADDPS       32(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VADDPS       64(R12), Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMOVUPS      Y5, 64(R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VADDPS       96(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VADDPS       (R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 4(R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VADDPS       64(R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	PREFETCHT0   64(R14)
 	ADDQ         $0x00000080, R14
@@ -1443,13 +1432,13 @@ few:
 
 eight:
 	MOVWLZX      (R13), R15
-	VMOVD        R15, X4
-	VPBROADCASTD X4, Y4
-	VPSRLVD      Y1, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VADDPS       (R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R11)
+	VMOVD        R15, X0
+	VPBROADCASTD X0, Y0
+	VPSRLVD      Y2, Y0, Y0
+	VPERMILPS    Y0, Y1, Y0
+	VADDPS       (R12), Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000020, R14
 	ADDQ         $0x00000020, R11
@@ -1756,12 +1745,11 @@ TEXT ·residualScore2xF32x2AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ           table+80(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift2xF32x2x64<>+0(SB), Y1
-	VMOVDQU        residualShift2xF32x2x64<>+32(SB), Y2
-	MOVQ           rows+8(FP), R10
-	MOVQ           $0x0000000c, R8
+	MOVQ            table+80(FP), R9
+	VBROADCASTF32X4 (R9), Z1
+	VMOVDQU32       residualShift2xF32x2x64<>+0(SB), Z2
+	MOVQ            rows+8(FP), R10
+	MOVQ            $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -1773,7 +1761,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -1781,28 +1769,18 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VADDPS       (R12), Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMOVUPS      Y5, (R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VADDPS       32(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VADDPS       64(R12), Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMOVUPS      Y5, 64(R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VADDPS       96(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VADDPS       (R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 4(R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VADDPS       64(R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	PREFETCHT0   64(R14)
 	ADDQ         $0x00000080, R14
@@ -1818,13 +1796,13 @@ few:
 
 eight:
 	MOVWLZX      (R13), R15
-	VMOVD        R15, X4
-	VPBROADCASTD X4, Y4
-	VPSRLVD      Y1, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VADDPS       (R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R11)
+	VMOVD        R15, X0
+	VPBROADCASTD X0, Y0
+	VPSRLVD      Y2, Y0, Y0
+	VPERMILPS    Y0, Y1, Y0
+	VADDPS       (R12), Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000020, R14
 	ADDQ         $0x00000020, R11
@@ -3657,7 +3635,7 @@ DATA residualShift4xF32x4x32<>+28(SB)/4, $0x00000018
 GLOBL residualShift4xF32x4x32<>(SB), RODATA|NOPTR, $32
 
 // func residualScore4xF32x1AVX512(panel *float32, rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *float32, stride int, table *float32, inv *float32, best *float32)
-// Requires: AVX, AVX2, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·residualScore4xF32x1AVX512(SB), NOSPLIT, $0-104
 	MOVQ packed+24(FP), AX
 	MOVQ codes+40(FP), CX
@@ -3667,12 +3645,14 @@ TEXT ·residualScore4xF32x1AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ    table+80(FP), R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	VMOVDQU residualShift4xF32x1x64<>+0(SB), Y2
-	MOVQ    rows+8(FP), R10
-	MOVQ    $0x0000000c, R8
+	MOVQ      table+80(FP), R9
+	VMOVUPS   (R9), Z1
+	VMOVUPS   32(R9), Y0
+	MOVL      $0x0000ff00, R8
+	KMOVW     R8, K1
+	VMOVDQU32 residualShift4xF32x1x64<>+0(SB), Z2
+	MOVQ      rows+8(FP), R10
+	MOVQ      $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -3684,7 +3664,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -3692,42 +3672,20 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       (R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       32(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 8(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       64(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 64(R11)
-	VPBROADCASTD 12(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       96(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPBROADCASTD 4(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VADDPS       (R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 8(R13), Z4
+	VPBROADCASTD 12(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VADDPS       64(R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	PREFETCHT0   64(R14)
 	ADDQ         $0x00000080, R14
@@ -3744,10 +3702,7 @@ few:
 eight:
 	VPBROADCASTD (R13), Y4
 	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
+	VPERMI2PS    Y0, Y1, Y4
 	VADDPS       (R12), Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y4, (R11)
@@ -4036,10 +3991,18 @@ DATA residualShift4xF32x1x64<>+16(SB)/4, $0x00000014
 DATA residualShift4xF32x1x64<>+20(SB)/4, $0x00000010
 DATA residualShift4xF32x1x64<>+24(SB)/4, $0x0000001c
 DATA residualShift4xF32x1x64<>+28(SB)/4, $0x00000018
-GLOBL residualShift4xF32x1x64<>(SB), RODATA|NOPTR, $32
+DATA residualShift4xF32x1x64<>+32(SB)/4, $0x00000004
+DATA residualShift4xF32x1x64<>+36(SB)/4, $0x00000000
+DATA residualShift4xF32x1x64<>+40(SB)/4, $0x0000000c
+DATA residualShift4xF32x1x64<>+44(SB)/4, $0x00000008
+DATA residualShift4xF32x1x64<>+48(SB)/4, $0x00000014
+DATA residualShift4xF32x1x64<>+52(SB)/4, $0x00000010
+DATA residualShift4xF32x1x64<>+56(SB)/4, $0x0000001c
+DATA residualShift4xF32x1x64<>+60(SB)/4, $0x00000018
+GLOBL residualShift4xF32x1x64<>(SB), RODATA|NOPTR, $64
 
 // func residualScore4xF32x2AVX512(panel *float32, rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *float32, stride int, table *float32, inv *float32, best *float32)
-// Requires: AVX, AVX2, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·residualScore4xF32x2AVX512(SB), NOSPLIT, $0-104
 	MOVQ packed+24(FP), AX
 	MOVQ codes+40(FP), CX
@@ -4049,12 +4012,14 @@ TEXT ·residualScore4xF32x2AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ    table+80(FP), R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	VMOVDQU residualShift4xF32x2x64<>+0(SB), Y2
-	MOVQ    rows+8(FP), R10
-	MOVQ    $0x0000000c, R8
+	MOVQ      table+80(FP), R9
+	VMOVUPS   (R9), Z1
+	VMOVUPS   32(R9), Y0
+	MOVL      $0x0000ff00, R8
+	KMOVW     R8, K1
+	VMOVDQU32 residualShift4xF32x2x64<>+0(SB), Z2
+	MOVQ      rows+8(FP), R10
+	MOVQ      $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -4066,7 +4031,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -4074,42 +4039,20 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       (R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       32(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 8(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       64(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 64(R11)
-	VPBROADCASTD 12(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VADDPS       96(R12), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPBROADCASTD 4(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VADDPS       (R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 8(R13), Z4
+	VPBROADCASTD 12(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VADDPS       64(R12), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	PREFETCHT0   64(R14)
 	ADDQ         $0x00000080, R14
@@ -4126,10 +4069,7 @@ few:
 eight:
 	VPBROADCASTD (R13), Y4
 	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
+	VPERMI2PS    Y0, Y1, Y4
 	VADDPS       (R12), Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y4, (R11)
@@ -4560,7 +4500,15 @@ DATA residualShift4xF32x2x64<>+16(SB)/4, $0x00000014
 DATA residualShift4xF32x2x64<>+20(SB)/4, $0x00000010
 DATA residualShift4xF32x2x64<>+24(SB)/4, $0x0000001c
 DATA residualShift4xF32x2x64<>+28(SB)/4, $0x00000018
-GLOBL residualShift4xF32x2x64<>(SB), RODATA|NOPTR, $32
+DATA residualShift4xF32x2x64<>+32(SB)/4, $0x00000004
+DATA residualShift4xF32x2x64<>+36(SB)/4, $0x00000000
+DATA residualShift4xF32x2x64<>+40(SB)/4, $0x0000000c
+DATA residualShift4xF32x2x64<>+44(SB)/4, $0x00000008
+DATA residualShift4xF32x2x64<>+48(SB)/4, $0x00000014
+DATA residualShift4xF32x2x64<>+52(SB)/4, $0x00000010
+DATA residualShift4xF32x2x64<>+56(SB)/4, $0x0000001c
+DATA residualShift4xF32x2x64<>+60(SB)/4, $0x00000018
+GLOBL residualShift4xF32x2x64<>(SB), RODATA|NOPTR, $64
 
 // func residualScore2xF16x1AVX2(panel *float32, rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *uint16, stride int, table *float32, inv *float32, best *float32)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
@@ -5995,12 +5943,11 @@ TEXT ·residualScore2xF16x1AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ           table+80(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift2xF16x1x64<>+0(SB), Y1
-	VMOVDQU        residualShift2xF16x1x64<>+32(SB), Y2
-	MOVQ           rows+8(FP), R10
-	MOVQ           $0x0000000c, R8
+	MOVQ            table+80(FP), R9
+	VBROADCASTF32X4 (R9), Z1
+	VMOVDQU32       residualShift2xF16x1x64<>+0(SB), Z2
+	MOVQ            rows+8(FP), R10
+	MOVQ            $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -6012,7 +5959,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -6020,40 +5967,24 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VCVTPH2PS    (R12), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVUPS      Y5, (R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    16(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VCVTPH2PS    32(R12), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVUPS      Y5, 64(R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    48(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VCVTPH2PS    (R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 4(R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VCVTPH2PS    32(R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000040, R14
 	ADDQ         $0x00000080, R11
@@ -6068,16 +5999,16 @@ few:
 
 eight:
 	MOVWLZX      (R13), R15
-	VMOVD        R15, X4
-	VPBROADCASTD X4, Y4
-	VPSRLVD      Y1, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    (R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R11)
+	VMOVD        R15, X0
+	VPBROADCASTD X0, Y0
+	VPSRLVD      Y2, Y0, Y0
+	VPERMILPS    Y0, Y1, Y0
+	VCVTPH2PS    (R12), Y4
+	VADDPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VCVTPH2PS    X0, Y0
+	VMOVUPS      Y0, (R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000010, R14
 	ADDQ         $0x00000020, R11
@@ -6384,12 +6315,11 @@ TEXT ·residualScore2xF16x2AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ           table+80(FP), R9
-	VBROADCASTF128 (R9), Y0
-	VMOVDQU        residualShift2xF16x2x64<>+0(SB), Y1
-	VMOVDQU        residualShift2xF16x2x64<>+32(SB), Y2
-	MOVQ           rows+8(FP), R10
-	MOVQ           $0x0000000c, R8
+	MOVQ            table+80(FP), R9
+	VBROADCASTF32X4 (R9), Z1
+	VMOVDQU32       residualShift2xF16x2x64<>+0(SB), Z2
+	MOVQ            rows+8(FP), R10
+	MOVQ            $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -6401,7 +6331,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -6409,40 +6339,24 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VCVTPH2PS    (R12), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVUPS      Y5, (R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    16(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y1, Y4, Y5
-	VPERMILPS    Y5, Y0, Y5
-	VCVTPH2PS    32(R12), Y6
-	VADDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVUPS      Y5, 64(R11)
-	VPSRLVD      Y2, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    48(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VCVTPH2PS    (R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 4(R13), Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMILPS    Z4, Z1, Z4
+	VCVTPH2PS    32(R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000040, R14
 	ADDQ         $0x00000080, R11
@@ -6457,16 +6371,16 @@ few:
 
 eight:
 	MOVWLZX      (R13), R15
-	VMOVD        R15, X4
-	VPBROADCASTD X4, Y4
-	VPSRLVD      Y1, Y4, Y4
-	VPERMILPS    Y4, Y0, Y4
-	VCVTPH2PS    (R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R11)
+	VMOVD        R15, X0
+	VPBROADCASTD X0, Y0
+	VPSRLVD      Y2, Y0, Y0
+	VPERMILPS    Y0, Y1, Y0
+	VCVTPH2PS    (R12), Y4
+	VADDPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, X0
+	VCVTPH2PS    X0, Y0
+	VMOVUPS      Y0, (R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000010, R14
 	ADDQ         $0x00000020, R11
@@ -8355,7 +8269,7 @@ DATA residualShift4xF16x4x32<>+28(SB)/4, $0x00000018
 GLOBL residualShift4xF16x4x32<>(SB), RODATA|NOPTR, $32
 
 // func residualScore4xF16x1AVX512(panel *float32, rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *uint16, stride int, table *float32, inv *float32, best *float32)
-// Requires: AVX, AVX2, AVX512F, CMOV, F16C, MMX+
+// Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV, F16C, MMX+
 TEXT ·residualScore4xF16x1AVX512(SB), NOSPLIT, $0-104
 	MOVQ packed+24(FP), AX
 	MOVQ codes+40(FP), CX
@@ -8365,12 +8279,14 @@ TEXT ·residualScore4xF16x1AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ    table+80(FP), R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	VMOVDQU residualShift4xF16x1x64<>+0(SB), Y2
-	MOVQ    rows+8(FP), R10
-	MOVQ    $0x0000000c, R8
+	MOVQ      table+80(FP), R9
+	VMOVUPS   (R9), Z1
+	VMOVUPS   32(R9), Y0
+	MOVL      $0x0000ff00, R8
+	KMOVW     R8, K1
+	VMOVDQU32 residualShift4xF16x1x64<>+0(SB), Z2
+	MOVQ      rows+8(FP), R10
+	MOVQ      $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -8382,7 +8298,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -8390,54 +8306,26 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    (R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    16(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 8(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    32(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 64(R11)
-	VPBROADCASTD 12(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    48(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPBROADCASTD 4(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VCVTPH2PS    (R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 8(R13), Z4
+	VPBROADCASTD 12(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VCVTPH2PS    32(R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000040, R14
 	ADDQ         $0x00000080, R11
@@ -8453,10 +8341,7 @@ few:
 eight:
 	VPBROADCASTD (R13), Y4
 	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
+	VPERMI2PS    Y0, Y1, Y4
 	VCVTPH2PS    (R12), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -8748,10 +8633,18 @@ DATA residualShift4xF16x1x64<>+16(SB)/4, $0x00000014
 DATA residualShift4xF16x1x64<>+20(SB)/4, $0x00000010
 DATA residualShift4xF16x1x64<>+24(SB)/4, $0x0000001c
 DATA residualShift4xF16x1x64<>+28(SB)/4, $0x00000018
-GLOBL residualShift4xF16x1x64<>(SB), RODATA|NOPTR, $32
+DATA residualShift4xF16x1x64<>+32(SB)/4, $0x00000004
+DATA residualShift4xF16x1x64<>+36(SB)/4, $0x00000000
+DATA residualShift4xF16x1x64<>+40(SB)/4, $0x0000000c
+DATA residualShift4xF16x1x64<>+44(SB)/4, $0x00000008
+DATA residualShift4xF16x1x64<>+48(SB)/4, $0x00000014
+DATA residualShift4xF16x1x64<>+52(SB)/4, $0x00000010
+DATA residualShift4xF16x1x64<>+56(SB)/4, $0x0000001c
+DATA residualShift4xF16x1x64<>+60(SB)/4, $0x00000018
+GLOBL residualShift4xF16x1x64<>(SB), RODATA|NOPTR, $64
 
 // func residualScore4xF16x2AVX512(panel *float32, rows *float32, pitch int, packed *uint8, row int, codes *int32, n int, d int, centroid *uint16, stride int, table *float32, inv *float32, best *float32)
-// Requires: AVX, AVX2, AVX512F, CMOV, F16C, MMX+
+// Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV, F16C, MMX+
 TEXT ·residualScore4xF16x2AVX512(SB), NOSPLIT, $0-104
 	MOVQ packed+24(FP), AX
 	MOVQ codes+40(FP), CX
@@ -8761,12 +8654,14 @@ TEXT ·residualScore4xF16x2AVX512(SB), NOSPLIT, $0-104
 	LEAQ (SI)(SI*2), DI
 
 tile:
-	MOVQ    table+80(FP), R9
-	VMOVUPS (R9), Y0
-	VMOVUPS 32(R9), Y1
-	VMOVDQU residualShift4xF16x2x64<>+0(SB), Y2
-	MOVQ    rows+8(FP), R10
-	MOVQ    $0x0000000c, R8
+	MOVQ      table+80(FP), R9
+	VMOVUPS   (R9), Z1
+	VMOVUPS   32(R9), Y0
+	MOVL      $0x0000ff00, R8
+	KMOVW     R8, K1
+	VMOVDQU32 residualShift4xF16x2x64<>+0(SB), Z2
+	MOVQ      rows+8(FP), R10
+	MOVQ      $0x0000000c, R8
 
 token:
 	LEAQ         48(CX), R14
@@ -8778,7 +8673,7 @@ token:
 	MOVL         (CX), R12
 	IMULQ        stride+72(FP), R12
 	ADDQ         centroid+64(FP), R12
-	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (DX), Z3
 	MOVQ         R10, R11
 	MOVQ         AX, R13
 	MOVQ         d+56(FP), R9
@@ -8786,54 +8681,26 @@ token:
 	JLT          few
 
 pass:
-	VPBROADCASTD (R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    (R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, (R11)
-	VPBROADCASTD 4(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    16(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 32(R11)
-	VPBROADCASTD 8(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    32(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 64(R11)
-	VPBROADCASTD 12(R13), Y4
-	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
-	VCVTPH2PS    48(R12), Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMOVUPS      Y4, 96(R11)
+	VPBROADCASTD (R13), Z4
+	VPBROADCASTD 4(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VCVTPH2PS    (R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, (R11)
+	VPBROADCASTD 8(R13), Z4
+	VPBROADCASTD 12(R13), K1, Z4
+	VPSRLVD      Z2, Z4, Z4
+	VPERMPS      Z1, Z4, Z4
+	VCVTPH2PS    32(R12), Z5
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VCVTPS2PH    $0x00, Z4, Y4
+	VCVTPH2PS    Y4, Z4
+	VMOVUPS      Z4, 64(R11)
 	PREFETCHT0   (R14)
 	ADDQ         $0x00000040, R14
 	ADDQ         $0x00000080, R11
@@ -8849,10 +8716,7 @@ few:
 eight:
 	VPBROADCASTD (R13), Y4
 	VPSRLVD      Y2, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      Y1, Y4, Y6
-	VPERMPS      Y0, Y4, Y4
-	VBLENDVPS    Y5, Y6, Y4, Y4
+	VPERMI2PS    Y0, Y1, Y4
 	VCVTPH2PS    (R12), Y5
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y3, Y4, Y4
@@ -9286,4 +9150,12 @@ DATA residualShift4xF16x2x64<>+16(SB)/4, $0x00000014
 DATA residualShift4xF16x2x64<>+20(SB)/4, $0x00000010
 DATA residualShift4xF16x2x64<>+24(SB)/4, $0x0000001c
 DATA residualShift4xF16x2x64<>+28(SB)/4, $0x00000018
-GLOBL residualShift4xF16x2x64<>(SB), RODATA|NOPTR, $32
+DATA residualShift4xF16x2x64<>+32(SB)/4, $0x00000004
+DATA residualShift4xF16x2x64<>+36(SB)/4, $0x00000000
+DATA residualShift4xF16x2x64<>+40(SB)/4, $0x0000000c
+DATA residualShift4xF16x2x64<>+44(SB)/4, $0x00000008
+DATA residualShift4xF16x2x64<>+48(SB)/4, $0x00000014
+DATA residualShift4xF16x2x64<>+52(SB)/4, $0x00000010
+DATA residualShift4xF16x2x64<>+56(SB)/4, $0x0000001c
+DATA residualShift4xF16x2x64<>+60(SB)/4, $0x00000018
+GLOBL residualShift4xF16x2x64<>(SB), RODATA|NOPTR, $64

@@ -25,9 +25,11 @@ type residualDecode struct {
 	c     *build.Context
 	bits  int
 	f16   bool
+	wide  bool             // 16 components a vector where there are as many (AVX-512)
 	shift []reg.VecVirtual // of the vectors of a 32-bit word
 	low   reg.VecVirtual   // table, or its first half
 	high  reg.VecVirtual
+	upper reg.OpmaskVirtual // wide with 4 bits: the lanes of a second word
 	table reg.Register
 	inv   reg.VecVirtual
 
@@ -72,6 +74,10 @@ func (g *residualDecode) emit() {
 // constants loads the table of weights and the shifts.
 func (g *residualDecode) constants(table reg.Register, kind string) {
 	c := g.c
+	if g.wide {
+		g.wideConstants(table, kind)
+		return
+	}
 	switch g.bits {
 	case 8:
 		g.table = table
@@ -119,21 +125,104 @@ func argument(c *build.Context, name string) Mem {
 // shifts bring each component's bucket of a little-endian word to the low bits: the first
 // component is in the high bits of the first byte.
 func (g *residualDecode) shifts(kind string) {
-	c, per := g.c, 8/g.bits
-	data := c.StaticGlobal(fmt.Sprintf("residualShift%dx%s", g.bits, kind))
-	c.DataAttributes(attr.RODATA | attr.NOPTR)
-	for k := 0; k < 32/g.bits; k++ {
-		c.AddDatum(4*k, U32(k/per*8+8-g.bits*(k%per+1)))
-	}
+	c := g.c
+	data := g.shiftData(kind, 32/g.bits)
 	for v := 0; v < 4/g.bits; v++ {
 		g.shift = append(g.shift, c.YMM())
 		c.VMOVDQU(data.Offset(32*v), g.shift[v])
 	}
 }
 
+// shiftData is the shifts of n components, those of a word again and again.
+func (g *residualDecode) shiftData(kind string, n int) Mem {
+	c, per := g.c, 8/g.bits
+	data := c.StaticGlobal(fmt.Sprintf("residualShift%dx%s", g.bits, kind))
+	c.DataAttributes(attr.RODATA | attr.NOPTR)
+	for k := 0; k < n; k++ {
+		w := k % (32 / g.bits)
+		c.AddDatum(4*k, U32(w/per*8+8-g.bits*(w%per+1)))
+	}
+	return data
+}
+
+// wideConstants is constants for 16 components a vector: a table of 16 weights is one, of 4 in
+// each quarter of one, and the lower half of each serves 8 components.
+func (g *residualDecode) wideConstants(table reg.Register, kind string) {
+	c := g.c
+	g.low = c.ZMM()
+	if g.bits == 4 {
+		g.high = c.YMM()
+		c.VMOVUPS(Mem{Base: table}, g.low)
+		c.VMOVUPS(Mem{Base: table, Disp: 32}, g.high)
+		r := c.GP32()
+		c.MOVL(U32(0xff00), r)
+		g.upper = c.K()
+		c.KMOVW(r, g.upper)
+	} else {
+		c.VBROADCASTF32X4(Mem{Base: table}, g.low)
+	}
+	g.shift = []reg.VecVirtual{c.ZMM()}
+	c.VMOVDQU32(g.shiftData(kind, 16), g.shift[0])
+}
+
+// wideVectors is vectors for 16 components each, 32 in all, or 8.
+func (g *residualDecode) wideVectors(n, size int) {
+	c := g.c
+	if n == 1 {
+		x := c.YMM()
+		g.load(x, 0, 1)
+		c.VPSRLVD(g.shift[0].AsY(), x, x)
+		if g.bits == 4 {
+			c.VPERMI2PS(g.high, g.low.AsY(), x)
+		} else {
+			c.VPERMILPS(x, g.low.AsY(), x)
+		}
+		g.finish(x, x.AsX(), g.inv.AsY(), c.YMM(), 0, size)
+		return
+	}
+	for v := 0; v < 2; v++ {
+		x, at := c.ZMM(), 2*v*g.bits
+		c.VPBROADCASTD(Mem{Base: g.packed, Disp: at}, x)
+		if g.bits == 4 {
+			c.VPBROADCASTD(Mem{Base: g.packed, Disp: at + 4}, g.upper, x)
+		}
+		c.VPSRLVD(g.shift[0], x, x)
+		if g.bits == 4 {
+			c.VPERMPS(g.low, x, x) // by the low four bits
+		} else {
+			c.VPERMILPS(x, g.low, x) // by the low two bits
+		}
+		g.finish(x, x.AsY(), g.inv, c.ZMM(), 16*v, size)
+	}
+}
+
+// finish makes components from the given one on of a token from weights x. half is where they
+// fit as f16, m is spare.
+func (g *residualDecode) finish(x, half, inv, m reg.Register, component, size int) {
+	c := g.c
+	centroid := Mem{Base: g.centroid, Disp: component * size}
+	if g.f16 {
+		c.VCVTPH2PS(centroid, m)
+		c.VADDPS(m, x, x)
+	} else {
+		c.VADDPS(centroid, x, x)
+	}
+	c.VMULPS(inv, x, x)
+	if g.f16 {
+		c.VCVTPS2PH(U8(0), x, half) // half to even
+		c.VCVTPH2PS(half, x)
+	}
+	c.VMOVUPS(x, Mem{Base: g.dst, Disp: component * 4})
+}
+
 // vectors emits the decoding of n vectors of 8 components, 4 or 1.
 func (g *residualDecode) vectors(n, size int) {
 	c := g.c
+	if g.wide {
+		g.wideVectors(n, size)
+		g.advance(n, size)
+		return
+	}
 	word := c.YMM()
 	for v := 0; v < n; v++ {
 		at := v * g.bits // bytes of the vector
@@ -151,20 +240,14 @@ func (g *residualDecode) vectors(n, size int) {
 			c.VPSRLVD(g.shift[at%4/g.bits], word, x)
 			g.lookup(x)
 		}
-		if g.f16 {
-			m := c.YMM()
-			c.VCVTPH2PS(Mem{Base: g.centroid, Disp: v * 16}, m)
-			c.VADDPS(m, x, x)
-		} else {
-			c.VADDPS(Mem{Base: g.centroid, Disp: v * 32}, x, x)
-		}
-		c.VMULPS(g.inv, x, x)
-		if g.f16 {
-			c.VCVTPS2PH(U8(0), x, x.AsX()) // half to even
-			c.VCVTPH2PS(x.AsX(), x)
-		}
-		c.VMOVUPS(x, Mem{Base: g.dst, Disp: v * 32})
+		g.finish(x, x.AsX(), g.inv, c.YMM(), 8*v, size)
 	}
+	g.advance(n, size)
+}
+
+// advance goes n vectors of 8 components on.
+func (g *residualDecode) advance(n, size int) {
+	c := g.c
 	if g.ahead != nil {
 		for line := 0; line < 8*size*n; line += 64 {
 			c.PREFETCHT0(Mem{Base: g.ahead, Disp: line})

@@ -74,11 +74,14 @@ func (g *residualScore) emit() {
 // decode emits the decoding of a tile.
 func (g *residualScore) decode(kind string, size int) {
 	c := g.c
-	x := &residualDecode{c: c, bits: g.bits, f16: g.f16}
+	x := &residualDecode{c: c, bits: g.bits, f16: g.f16, wide: g.width == 64}
 	left, k, to := c.GP64(), c.GP64(), g.row[0]
 	c.MOVQ(argument(c, "table"), k)
 	x.constants(k, fmt.Sprintf("%sx%dx%d", kind, g.nv, g.width))
 	x.dst, x.centroid, x.packed, x.ahead, x.inv = c.GP64(), c.GP64(), c.GP64(), c.GP64(), c.YMM()
+	if x.wide {
+		x.inv = c.ZMM()
+	}
 	c.MOVQ(argument(c, "rows"), to)
 	c.MOVQ(U32(g.tokens), left)
 	c.Label("token")
