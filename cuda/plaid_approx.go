@@ -20,7 +20,7 @@ var _ = Bind(kernels.PlaidApprox, backend.Binding{
 	Kernel: "plaid_approx", Variant: "warp", Requires: []string{"sm_80"}, Class: plaidClass,
 	Tile: map[string]int64{"tq": 32, "td": 128}, Accept: approxAccept, Note: "a warp for a document, or four where places are few; rows of scores for many of its codes at once, four to a load for short queries; live bits in shared memory",
 }, Launcher[kernels.PlaidApproxArgs]{
-	Source: "plaid_approx", Spills: "8 bytes around the loop over documents: a fourth block of a multiprocessor is worth more",
+	Source: "plaid_approx", Spills: "some bytes around the loops over documents: a fourth block of a multiprocessor is worth more",
 	Stages: []Stage[kernels.PlaidApproxArgs]{approxStage("q32", 4, 1), approxStage("q32s", 4, 4), approxStage("q128", 2, 1)},
 })
 
@@ -41,11 +41,19 @@ func approxAccept(c *backend.Call) error {
 	return nil
 }
 
-// approxForm is the stage that a launch runs: for longer queries than 32 tokens, for so few places that as many are scored at
-// once by four warps each, or for all others.
+// approxLiveBytes are the live bits that a block stages, 0 for none: what it does not stage it reads where it lies.
+func approxLiveBytes(a *kernels.PlaidApproxArgs, c *backend.Call) int64 {
+	if n := 4 * c.Axes[6]; !a.Live.Absent() && n <= approxLive {
+		return n
+	}
+	return 0
+}
+
+// approxForm is the stage that a launch runs: for longer queries than 32 tokens and live bits that are not staged, for so few
+// places that as many are scored at once by four warps each, or for all others.
 func approxForm(a *kernels.PlaidApproxArgs, c *backend.Call, g *Geometry) string {
 	switch nq, places := c.Axes[2], c.Axes[5]; {
-	case a.QueryOff.Max > 32:
+	case a.QueryOff.Max > 32, !a.Live.Absent() && approxLiveBytes(a, c) == 0:
 		return "q128"
 	case places <= approxFew*int64(g.Units)/max(nq, 1):
 		return "q32s"
@@ -62,9 +70,7 @@ func approxStage(form string, blocks, warps int64) Stage[kernels.PlaidApproxArgs
 			fill = CeilDiv(4*fill, nq) // the device deals out uneven ones
 		}
 		g.Plane(min(max(fill, 1), CeilDiv(places, approxThreads/32/warps)), nq, approxThreads)
-		if n := 4 * CeilDiv(c.Axes[0], 32); !a.Live.Absent() && n <= approxLive {
-			g.Shared = uint32(n)
-		}
+		g.Shared = uint32(approxLiveBytes(a, c))
 		g.Skip = g.Skip || form != approxForm(a, c, g)
 	}}
 }

@@ -4,13 +4,13 @@
 // Axes k, tq, nq, td, nd, c, kw, p. CentroidScore f32 [k,tq], rows centroid_score_stride elements apart; QueryOff i64 [nq+1], DocOff
 // i64 [nd+1]; Code i32 [td]; Candidate i32 [nq,c]; Count i64 [nq] or absent; Live i32 [nq,kw] or absent; Floor f32 [tq,p], of
 // which the last of a row counts, or absent; Shift i32 [nq]; Score f32 [nq,c].
-// Geometry: 256 threads, grid (any, min(nq, any)). Codes are read 128 at a time, one or two pieces ahead of those that are
-// looked up. Queries of up to 32 tokens: a warp (stage q32) or, where places are few, four of them (stage q32s) take one
-// document after the other and list what counts of a piece in shared memory, 4,096 bytes; rows of scores are read four to a
-// load where they are aligned; in the end a lane has the maximum of a token, and sums are those of integers of 32 bits. q32s
-// joins its warps' maxima through 1,024 bytes. Longer queries (q128): lanes are query tokens, 128 at a time, and read a row
-// together. Live bits up to the dynamic shared memory are staged there, more are read from global memory. Maxima are exact and
-// sums integers. Requires sm_80.
+// Geometry: 256 threads, grid (any, min(nq, any)). Codes are read some at a time, ahead of those that are looked up. Queries of
+// up to 32 tokens: a warp (stage q32) or, where places are few, four of them (stage q32s) take one document after the other and
+// list what counts of 128 or 256 codes in shared memory, 4,096 or 2,048 bytes; rows of scores are read four to a load where they
+// are aligned; in the end a lane has the maximum of a token, and sums are those of integers of 32 bits. q32s joins its warps'
+// maxima through 1,024 bytes. Both need live bits in the dynamic shared memory. Queries of any length (q128): lanes are query
+// tokens, up to 128 at a time, and read a row together; live bits beyond the dynamic shared memory are read from global memory.
+// Maxima are exact and sums integers. Requires sm_80.
 //
 // dynamic: plaid_approx_warp_q32 65536
 // dynamic: plaid_approx_warp_q32s 65536
@@ -23,7 +23,8 @@ using namespace plaid;
 
 // Warp scores the places of one query for up to 32*N of its tokens at a time.
 template <int N, Live L> struct Warp {
-  static constexpr int kBatch = 8; // most places of a warp at a time
+  static constexpr int kPieces = 4; // codes of a lane at a time
+  static constexpr int kBatch = 8;  // most places of a warp at a time
   static constexpr int kRows = 2; // rows of scores in flight
   const plaid_approx_args& a;
   const Query& q;
@@ -113,7 +114,7 @@ template <int N, Live L> struct Warp {
 
   // pass goes through the documents of a batch, two pieces ahead of what is looked up.
   __device__ __forceinline__ void pass(long long lo, int n, unsigned full, FixedSum& sum) {
-    Walk<kPieces> walk = {(const int*)a.code, lo, n, lane, full};
+    Walk<kPieces, 1> walk = {(const int*)a.code, lo, n, lane, full};
     walk.open();
     Piece<kPieces> now, next, later;
     walk.fetch(now), walk.fetch(next);
@@ -167,7 +168,10 @@ template <int N, Live L> struct Warp {
 template <int W, Live L> __device__ __forceinline__ void scoreWith(const plaid_approx_args& a, const Query& q, const Faults& faults, Lists<W>* lists) {
   const int lane = threadIdx.x % kLanes;
   if constexpr (W == 0) {
-    Warp<4, L>{a, q, faults, lane}.run();
+    if (q.tokens.size() <= kLanes)
+      Warp<1, L>{a, q, faults, lane}.run();
+    else
+      Warp<4, L>{a, q, faults, lane}.run();
   } else {
     if (isWide(a, q))
       Rows<W, L, true>{a, q, faults, *lists, lane}.run();
@@ -183,19 +187,19 @@ template <int W> __device__ __forceinline__ void approx(const plaid_approx_args&
   const Faults faults = {a.status, a.tag, 4, 2, 8};
   const bool stage = a.live && a.kw * 4 <= dynamicShared();
   for (unsigned i = blockIdx.y; i < a.nq; i += gridDim.y) {
+    if (i != blockIdx.y) __syncthreads(); // the bits of the query before have been read
     const Query q = {i, segment((const long long*)a.query_off, i, a.tq), (const unsigned*)a.live + i * a.kw, ((const int*)a.shift)[i]};
     if (stage) {
       const unsigned to = sharedAddress(liveBits());
       for (int w = threadIdx.x; w < a.kw; w += kThreads) copyAsync4(to + w * 4, q.live + w, true);
       copyCommit();
     }
-    if (stage)
-      scoreWith<W, Live::kShared>(a, q, faults, lists);
-    else if (a.live)
-      scoreWith<W, Live::kGlobal>(a, q, faults, lists);
-    else
+    if (!a.live)
       scoreWith<W, Live::kAll>(a, q, faults, lists);
-    __syncthreads(); // the bits have been read
+    else if (W > 0 || stage)
+      scoreWith<W, Live::kShared>(a, q, faults, lists);
+    else
+      scoreWith<0, Live::kGlobal>(a, q, faults, nullptr);
   }
   checkAxes(a, 1, 3); // last: whoever has nothing else to do does it meanwhile
 }

@@ -1,6 +1,6 @@
 // Approximate scores of queries of up to 32 tokens, a row of centroid scores to each code.
 //
-// A warp, or W of them, take one document after the other: what counts of 128 codes is listed in shared memory, and the rows of
+// A warp, or W of them, take one document after the other: what counts of some codes is listed in shared memory, and the rows of
 // kAhead steps are in flight together. Where rows are aligned a step is four of them: eight lanes have a row, four neighbouring
 // tokens each. Else a step is one row, a lane a token.
 #pragma once
@@ -10,7 +10,8 @@ namespace plaid {
 
 // Lists are what a block has in shared memory: codes that count, by warp, and maxima by warp and query token.
 template <int W> struct Lists {
-  unsigned code[kWarps][kPieces * kLanes / (W > 0 ? W : 1)];
+  static constexpr int kOwn = W == 1 ? 4 : 2; // codes of a lane at a time
+  unsigned code[kWarps][kOwn * kLanes];
   float most[W > 1 ? kWarps : 1][kLanes];
 };
 
@@ -39,7 +40,7 @@ template <int W, Live L, bool Wide> struct Rows {
   static constexpr int kStep = Wide ? 4 : 1;   // rows of a step
   static constexpr int kValues = Wide ? 4 : 1; // of a lane in a step
   static constexpr int kAhead = Wide ? 4 : 6;  // steps in flight
-  static constexpr int kOwn = kPieces / W;     // codes of a lane
+  static constexpr int kOwn = Lists<W>::kOwn;
   static constexpr int kGroups = kWarps / W;   // documents of a block at a time
   const plaid_approx_args& a;
   const Query& q;
@@ -87,15 +88,16 @@ template <int W, Live L, bool Wide> struct Rows {
   }
 
   // consume takes the rows of what counts of a piece.
-  __device__ __forceinline__ void consume(const Piece<kOwn>& x, int skip) {
+  __device__ __forceinline__ void consume(const Piece<kOwn>& x) {
     unsigned* list = lists.code[warp()];
     int listed = 0;
 #pragma unroll
     for (int p = 0; p < kOwn; p++) {
-      if (p * kLanes + skip - lane >= x.left) break; // the same for the warp
+      const int at = (p * W + warp() % W) * kLanes;
+      if (at >= x.left) break; // the same for the warp
       const unsigned c = x.code[p];
       const bool known = c < (unsigned)a.k;
-      if (!known && p * kLanes + skip < x.left) strange = true;
+      if (!known && at + lane < x.left) strange = true;
       const bool counts = isLive(c, known);
       const unsigned mask = __ballot_sync(kAllLanes, counts);
       if (counts) list[listed + __popc(mask & ((1u << lane) - 1))] = c;
@@ -156,10 +158,9 @@ template <int W, Live L, bool Wide> struct Rows {
 
   // batch scores up to 32 documents: lane b has the n tokens of place b from lo on, and gets its score.
   __device__ __forceinline__ float batch(long long lo, int n) {
-    const int skip = warp() % W * kOwn * kLanes + lane;
     float score = negativeInfinity();
     strange = false;
-    Walk<kOwn> walk = {(const int*)a.code, lo, n, skip, __ballot_sync(kAllLanes, n > 0)};
+    Walk<kOwn, W> walk = {(const int*)a.code, lo, n, warp() % W * kLanes + lane, __ballot_sync(kAllLanes, n > 0)};
     walk.open();
     unsigned rest = walk.full;
     Piece<kOwn> now, next;
@@ -167,8 +168,8 @@ template <int W, Live L, bool Wide> struct Rows {
 #pragma unroll 1
     while (now.left > 0) {
       walk.fetch(next);
-      consume(now, skip);
-      if (now.left <= kPieces * kLanes) {
+      consume(now);
+      if (now.left <= walk.kTokens) {
         const float x = finish();
         if (lane == __ffs(rest) - 1) score = x;
         rest &= rest - 1;
@@ -179,22 +180,31 @@ template <int W, Live L, bool Wide> struct Rows {
     return score;
   }
 
-  // run takes the places of the query that fall to this warp.
+  // tokensOf is the tokens of the document at place e, none where it is none or outside the index.
+  __device__ __forceinline__ Span tokensOf(unsigned e, int document) const {
+    if (document >= 0 && document < a.nd) return segment((const long long*)a.doc_off, document, a.td);
+    if (document != -1 && warp() % W == 0) faults.badCandidate(q.i * a.c + e);
+    return {0, 0};
+  }
+
+  // run takes the places of the query that fall to this warp, every one of so many as there are warps. The first candidates are
+  // asked for before it is known how many places count.
   __device__ __forceinline__ void run() {
-    const unsigned unit = blockIdx.x * kGroups + warp() / W, units = gridDim.x * kGroups;
+    const unsigned units = gridDim.x * kGroups;
+    unsigned e = blockIdx.x * kGroups + warp() / W + lane * units;
+    const int* candidate = (const int*)a.candidate + q.i * a.c;
+    int document = e < a.c ? candidate[e] : -1;
     const unsigned places = (unsigned)livePlaces(a, q.i);
-    const unsigned rounds = max((places + units * kLanes - 1) / (units * kLanes), 1u);
-    const unsigned most = max((places + units * rounds - 1) / (units * rounds), 1u); // warps end together
     begin();
     if (L == Live::kShared) awaitLive();
 #pragma unroll 1
-    for (unsigned e0 = unit * most; e0 < places; e0 += units * most) {
-      const unsigned e = e0 + lane;
-      const bool mine = lane < most && e < places;
+    while (__any_sync(kAllLanes, e < places)) {
       Span t = {0, 0};
-      if (mine) t = entryTokens(a, faults, q.i, e, warp() % W == 0);
+      if (e < places) t = tokensOf(e, document);
       const float x = batch(t.lo, (int)t.size());
-      if (mine && warp() % W == 0) ((float*)a.score)[q.i * a.c + e] = x;
+      if (e < places && warp() % W == 0) ((float*)a.score)[q.i * a.c + e] = x;
+      e += gridDim.x * (kGroups * kLanes);
+      if (e < places) document = ((const int*)a.candidate)[q.i * a.c + e];
     }
     fillPlaces(a, q.i, places);
   }

@@ -10,7 +10,6 @@
 namespace plaid {
 
 constexpr int kThreads = 256, kWarps = kThreads / kLanes;
-constexpr int kPieces = 4; // codes of 32 tokens each that are read at a time
 
 // liveBits is the dynamic shared memory.
 __device__ __forceinline__ unsigned char* liveBits() {
@@ -31,16 +30,17 @@ struct Query {
   int shift;
 };
 
-// Piece is what a lane holds of up to 128 consecutive tokens of a document: those of its warp, N to a lane.
+// Piece is what a lane holds of some consecutive tokens of a document: N of its warp.
 template <int N> struct Piece {
   int code[N];
-  int left;  // tokens from the first of the 128 to the document's end; 0 ends the batch
+  int left;  // tokens from the first to the document's end; 0 ends the batch
   int place; // of the batch
 };
 
-// Walk goes through the documents of a batch: lane b has the n tokens of place b from lo on, and full says which have any. The
-// lane's first code of the 128 tokens stands skip after the first of them.
-template <int N> struct Walk {
+// Walk goes through the documents of a batch, kTokens at a time: lane b has the n tokens of place b from lo on, and full says
+// which have any. W warps take 32 tokens in turn, N times; the lane's first stands skip after the first of them all.
+template <int N, int W> struct Walk {
+  static constexpr int kTurn = W * kLanes, kTokens = N * kTurn;
   const int* code; // of all documents
   long long lo;
   int n, skip;
@@ -57,8 +57,8 @@ template <int N> struct Walk {
   __device__ __forceinline__ void fetch(Piece<N>& x) {
     x.left = left, x.place = place;
 #pragma unroll
-    for (int p = 0; p < N; p++) x.code[p] = skip + p * kLanes < left ? at[p * kLanes] : -1;
-    left -= kPieces * kLanes, at += kPieces * kLanes;
+    for (int p = 0; p < N; p++) x.code[p] = skip + p * kTurn < left ? at[p * kTurn] : -1;
+    left -= kTokens, at += kTokens;
     if (left <= 0) full &= full - 1, open();
   }
 };

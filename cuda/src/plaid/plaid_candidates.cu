@@ -15,8 +15,8 @@
 // bytes beside the dynamic in mark, 32,864 bytes in write. Requires sm_80.
 //
 // dynamic: plaid_candidates_bitmap_mark 81920
-#include "args/plaid_candidates_args.h"
-#include "plaid/plaid_listing.cuh"
+#include "common/early.cuh"
+#include "plaid/plaid_candidates.cuh"
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr int kThreads = 256, kWarps = kThreads / kLanes;
 constexpr int kTile = kThreads; // words
 constexpr int kMarkThreads = 512, kMarkWarps = kMarkThreads / kLanes;
 
-// cuda/plaid_approx.go says the same.
+// cuda/plaid_candidates.go says the same.
 constexpr int kSpan = 16384;      // words of documents in shared memory
 constexpr int kLiveWords = 4096;  // words of live cells there
 constexpr int kFewWords = 1024;   // up to here every block of write joins and counts all words itself
@@ -46,28 +46,6 @@ struct Maps {
   __device__ __forceinline__ bool few() const { return words <= kFewWords; }
   __device__ __forceinline__ unsigned* of(long long q, int part) const { return documents + (q * parts + part) * pitch; }
 };
-
-// markList sets the bits of a list's documents that lie in the words from first on. A warp takes it, and has kAhead documents
-// of each lane on their way before it looks at one.
-__device__ __forceinline__ void markList(const plaid_candidates_args& a, unsigned* bits, long long first, long long words, Span list) {
-  constexpr int kAhead = 8;
-  for (long long from = list.lo + threadIdx.x % kLanes; from < list.hi; from += kAhead * kLanes) {
-    const int* doc = (const int*)a.list_doc + from;
-    const int left = (int)min((list.hi - from + kLanes - 1) / kLanes, (long long)kAhead);
-    int j[kAhead];
-#pragma unroll
-    for (int i = 0; i < kAhead; i++) j[i] = i < left ? doc[i * kLanes] : 0;
-#pragma unroll
-    for (int i = 0; i < kAhead; i++) {
-      if (i >= left) break;
-      const unsigned w = (unsigned)(j[i] / 32 - first); // of a span before: too large
-      if (j[i] < 0 || j[i] >= a.documents)
-        raiseFault(a.status, a.tag, 2, 3, from + i * kLanes);
-      else if (w < words)
-        atomicOr(bits + w, 1u << (j[i] % 32));
-    }
-  }
-}
 
 // Marks is what a block of mark has in shared memory beside its bitmaps.
 struct Marks {
@@ -219,16 +197,6 @@ __device__ __forceinline__ void sums(const plaid_candidates_args& a, const Maps&
   }
 }
 
-// fill writes -1 from row+at on, its share of the block's tile among tiles.
-__device__ __forceinline__ void fill(int* row, long long at, long long end, long long tile, long long tiles) {
-  const long long first = tile * kThreads + threadIdx.x, step = tiles * kThreads;
-  const long long wide = min(at + (int)(-(unsigned long long)(row + at) & 15) / 4, end), pieces = (end - wide) / 4;
-  if (at + first < wide) row[at + first] = -1;
-  int4* to = (int4*)(row + wide);
-  for (long long i = first; i < pieces; i += step) to[i] = make_int4(-1, -1, -1, -1);
-  if (wide + pieces * 4 + first < end) row[wide + pieces * 4 + first] = -1;
-}
-
 __device__ void write(const plaid_candidates_args& a) {
   __shared__ int list[kTile * 32];
   __shared__ int taken[kWarps];
@@ -243,7 +211,7 @@ __device__ void write(const plaid_candidates_args& a) {
       sums(a, m, q, tile, before, all);
       before = blockSum(before, slots), all = blockSum(all, slots);
       writeTile(w, tile, row + before, taken, list);
-      fill(row, all, a.c, tile, m.tiles);
+      fill(row, all, a.c, tile * kThreads + threadIdx.x, m.tiles * kThreads);
       if (tile == 0 && threadIdx.x == 0) ((long long*)a.count)[q] = all;
     }
   }
@@ -251,6 +219,18 @@ __device__ void write(const plaid_candidates_args& a) {
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kMarkThreads, 2) plaid_candidates_bitmap_mark(const __grid_constant__ plaid_candidates_args a) { mark(a); }
-extern "C" __global__ void __launch_bounds__(kThreads) plaid_candidates_bitmap_count(const __grid_constant__ plaid_candidates_args a) { count(a); }
-extern "C" __global__ void __launch_bounds__(kThreads) plaid_candidates_bitmap_write(const __grid_constant__ plaid_candidates_args a) { write(a); }
+extern "C" __global__ void __launch_bounds__(kMarkThreads, 2) plaid_candidates_bitmap_mark(const __grid_constant__ plaid_candidates_args a) {
+  awaitEarlier();
+  letNext();
+  mark(a);
+}
+extern "C" __global__ void __launch_bounds__(kThreads) plaid_candidates_bitmap_count(const __grid_constant__ plaid_candidates_args a) {
+  awaitEarlier();
+  letNext();
+  count(a);
+}
+extern "C" __global__ void __launch_bounds__(kThreads) plaid_candidates_bitmap_write(const __grid_constant__ plaid_candidates_args a) {
+  awaitEarlier();
+  letNext();
+  write(a);
+}
