@@ -29,7 +29,7 @@ func TestWGMMAPlan(t *testing.T) {
 		{"long documents", 8, 16, 32, 4096, 128, 256, true, 132},
 		{"long documents, 128 rows", 4, 16, 32, 4096, 128, 128, true, 132},
 		{"long query", 1, 4, 1024, 8192, 128, 256, false, 132},
-		{"wide tokens", 8, 1000, 32, 300, 1024, 64, false, 132},
+		{"wide tokens", 8, 1000, 32, 300, 1024, 64, true, 132},
 		{"wide tokens, few rows", 1, 1000, 32, 300, 1024, 32, false, 132},
 		{"empty", 0, 0, 0, 0, 128, 32, false, 132},
 	} {

@@ -18,8 +18,10 @@ const (
 	// splitUnits and splitGroups bound the pieces of a launch that cuts documents between blocks.
 	splitUnits, splitGroups = 160, 64
 
-	// joinTokens is what the second stage of a split costs, in document tokens of a block's time: about 3 µs.
-	joinTokens = 600
+	// joinTokens is what the second stage of a split costs, in document tokens of the time of a block of 256 query
+	// rows: about 3 µs. joinBytes is the same for fewer rows, whose time is that of reading documents; a block that has
+	// more than others to do reads faster once they are done.
+	joinTokens, joinBytes = 600, 320 << 10
 )
 
 // wgmmaLimits describes an instance to the warpgroup variant.
@@ -73,8 +75,11 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 		return p
 	}
 	// Whole documents take the longest share of a multiprocessor; cut ones share evenly.
-	n := int64(min(units, splitUnits))
-	if whole, even := CeilDiv(groups*nd, n)*longest, CeilDiv(groups*r.docOff.Total, n); whole-even > joinTokens {
+	n, cost := int64(min(units, splitUnits)), int64(joinTokens)
+	if p.rows < 256 {
+		cost = joinBytes / max(c.Axes[axisD]*l.bytes, 1)
+	}
+	if whole, even := CeilDiv(groups*nd, n)*longest, CeilDiv(groups*r.docOff.Total, n); whole-even > cost {
 		p.blocks, p.split = n, true
 	}
 	return p

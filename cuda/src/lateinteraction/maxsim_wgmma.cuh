@@ -87,8 +87,7 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
   const int warp = uniformWarp(), lane = threadIdx.x % kLanes;
   awaitEarlier();
   letNext();
-  if (warp == kWarps) readAhead<F>(a, rowBytes), p.doc().prefetch(p.doc().guess(blockIdx.x, gridDim.x));
-  if (warp == kWarps + 1) p.doc().prefetch(p.doc().guess(blockIdx.x + 1, gridDim.x));
+  if (warp >= kWarps && warp < kWarps + 2) p.doc().prefetch(p.doc().guess(blockIdx.x + warp - kWarps, gridDim.x));
   if (warp == 0) initBarriers<F>(s, lane);
   if (threadIdx.x == kWarps * kLanes) {
     prefetchMap(*queryMap), prefetchMap(*docMap);
@@ -109,6 +108,7 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
     f.element = kSpan / E::kBytes;
     f.run(__reduce_max_sync(kAllLanes, lane < (int)blockDim.x / kLanes ? s.longest[lane] : 0));
   } else if (warp == kWarps + 1) {
+    readAhead<F>(a, rowBytes);
     const int first = blockIdx.x * kLanes + lane, all = gridDim.x * kLanes;
     checkOffsets(p.query().off, a.nq, a.tq, kQueryOff, a.status, a.tag, first, all);
     checkOffsets(p.doc().off, a.nd, a.td, kDocOff, a.status, a.tag, first, all);

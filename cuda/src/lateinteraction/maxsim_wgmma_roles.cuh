@@ -23,16 +23,17 @@ constexpr int kAhead = 64 << 10; // bytes of documents that a block brings to th
 //
 //	kRows      query rows of a tile
 //	kGroups    consumer warpgroups
+//	kTurns     2: warpgroups take tiles in turn; 1: all take a part of each
 //	kParts     maxima handed over for each query row, to be joined
 //	kRingLog   log2 of the documents whose maxima are in flight
 //	kScaled    tokens have factors
 template <int WG, bool Scaled> struct QueryRows {
-  static constexpr int kRows = WG * 64, kGroups = WG, kParts = 1, kRingLog = 2;
+  static constexpr int kRows = WG * 64, kGroups = WG, kTurns = 1, kParts = 1, kRingLog = 2;
   static constexpr bool kScaled = Scaled;
 };
 
 template <int N, bool Scaled> struct TokenRows {
-  static constexpr int kRows = N, kGroups = 2, kParts = 8, kRingLog = N > 64 ? 1 : 2;
+  static constexpr int kRows = N, kGroups = 2, kTurns = N > (Scaled ? 32 : 64) ? 1 : 2, kParts = 8, kRingLog = N > 64 ? 1 : 2;
   static constexpr bool kScaled = Scaled;
 };
 
@@ -135,12 +136,13 @@ __device__ __forceinline__ void prefetchBytes(const void* p, long long bytes) {
 // readAhead brings what the block will read first to the second-level cache before the offsets are known: they
 // are expected to cover the axes, and queries to fill their tiles.
 template <class F, class Args> __device__ __forceinline__ void readAhead(const Args& a, long long rowBytes) {
-  const long long groups = max(1ll, (a.tq + F::kRows - 1) / F::kRows), part = groups * blockIdx.x;
-  const long long from = a.td * part / gridDim.x % max(a.td, 1ll) * rowBytes, left = a.td * rowBytes - from;
-  const long long share = (a.td * groups / gridDim.x + 1) * rowBytes;
+  const long long groups = max(1, ((int)a.tq + F::kRows - 1) / F::kRows), parts = groups * blockIdx.x;
+  const int group = (int)parts / (int)gridDim.x, share = (int)((float)a.td * groups / gridDim.x) + 1;
+  const float into = (float)((int)parts - group * (int)gridDim.x) / gridDim.x; // of the documents
+  const long long from = (long long)(into * a.td) * rowBytes, left = min(a.td * rowBytes - from, share * rowBytes);
   const int lane = threadIdx.x % kLanes, piece = kAhead / 4;
-  if (lane < 4) prefetchBytes((const char*)a.doc + from + lane * piece, min(min(left, share) - lane * piece, (long long)piece));
-  const long long row = part / gridDim.x * F::kRows;
+  if (lane < 4) prefetchBytes((const char*)a.doc + from + lane * piece, min(left - lane * piece, (long long)piece));
+  const long long row = (long long)group * F::kRows;
   if (lane == 4) prefetchBytes((const char*)a.query + row * rowBytes, min(a.tq - row, (long long)F::kRows) * rowBytes);
 }
 

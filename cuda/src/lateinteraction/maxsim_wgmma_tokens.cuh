@@ -1,6 +1,7 @@
 // The consumers of MaxSim whose products have tokens of documents as rows and up to 128 query tokens as columns. For
 // few query rows: none of a product's 64 rows is wasted, maxima of tiles combine element by element, and lanes
-// meet once a document only. Each of two warpgroups takes one half of every tile of 128 tokens.
+// meet once a document only. Two warpgroups take tiles of 128 tokens in turn, or, where accumulators do not
+// suffice for that, one half of every tile each.
 #pragma once
 #include "lateinteraction/maxsim_wgmma_roles.cuh"
 
@@ -9,6 +10,7 @@ namespace maxsim {
 template <class E, class F, class Args> struct TokenConsumer {
   static constexpr int N = F::kRows;
   static constexpr bool Scaled = F::kScaled;
+  static constexpr int kBlocks = F::kTurns; // of 64 tokens, that a warpgroup multiplies of a tile
 
   const Operands<Args>& p;
   Shared<F>& s;
@@ -18,14 +20,16 @@ template <class E, class F, class Args> struct TokenConsumer {
   Cycle token;
   int loads = 0; // of the query buffer
   int warp = uniformWarp(), lane = threadIdx.x % kLanes;
-  int row = warp * 16 + lane / 4; // the thread's tokens of a tile are this one and 8 below
+  // The thread's tokens are those at row and 8 below, of each block.
+  int row = (kBlocks == 1 ? warp : warp % 4) * 16 + lane / 4;
+  int turn = warp / 4;            // 0: the next tile is this warpgroup's
   float m[N / 4];                 // maxima of columns 8g + 2(lane%4) and the next: 2g and 2g+1
   bool plain = true;              // query factors follow the maximum: the summer applies them
 
   __device__ __forceinline__ void run() {
-    float acc[N / 2];
+    float acc[kBlocks][N / 2];
 #pragma unroll
-    for (int i = 0; i < N / 2; i++) acc[i] = 0.0f;
+    for (int i = 0; i < kBlocks * N / 2; i++) acc[i / (N / 2)][i % (N / 2)] = 0.0f;
     for (;;) {
       barrierWait(sharedAddress(&s.queued[queue.slot()]), queue.parity());
       const Segment g = s.queue[queue.slot()];
@@ -48,35 +52,49 @@ template <class E, class F, class Args> struct TokenConsumer {
     if (lane == 0) barrierArrive(sharedAddress(&barrier));
   }
 
-  __device__ __forceinline__ void segment(float (&acc)[N / 2], const Segment& g) {
-    const unsigned char* mask = (const unsigned char*)p.a.doc_mask;
+  __device__ __forceinline__ void segment(float (&acc)[kBlocks][N / 2], const Segment& g) {
     const unsigned long long columns = matrixDescriptor(l.query(0, 0));
     int j = g.j0, t = tileStart<Scaled>(g.t0);
-    int first = j - kLanes, ends = 0; // ends of documents [first, first+32), one a lane
+    int first = j, ends = endsFrom(g, j); // ends of documents [first, first+32), one a lane
+    int end = __shfl_sync(kAllLanes, ends, 0);
     clear();
     do { // at least once: empty documents are handed over without a tile
       const int stop = min(t + kTile, g.t1);
-      bool live[2] = {true, true};
-      float scale[2] = {1.0f, 1.0f};
-      if (t < stop) {
-        if (mask) live[0] = t + row < stop && mask[t + row] != 0, live[1] = t + row + 8 < stop && mask[t + row + 8] != 0;
-        multiply(acc, columns, scale);
-      }
+      Tokens k;
+      bool mine = t < stop;
+      if (kBlocks == 2 && mine) mine = turn == 0, turn ^= 1;
+      if (mine)
+        multiply(acc, columns, k, t, stop);
+      else if (t < stop)
+        pass();
       for (int from = Scaled ? max(t, g.t0) : t;;) { // the documents of the tile
-        if (j - first == kLanes) first = j, ends = endsFrom(g, j);
-        const int end = __shfl_sync(kAllLanes, ends, j - first), to = min(end, stop);
-        const int half = t + warp / 4 * 64; // the warpgroup's tokens
-        if (from <= half && half + 64 <= to && !mask && plain)
-          foldAll(acc, scale);
-        else if (max(from, half) < min(to, half + 64))
-          fold(acc, g, scale, live[0] && inside(t + row, from, to), live[1] && inside(t + row + 8, from, to));
+        if (mine) take(acc, g, k, t, from, min(end, stop));
         if (end > stop) break;
-        from = max(from, to);
+        from = max(from, end);
         handOver();
         if (++j == g.j1) break;
+        if (j - first == kLanes) first = j, ends = endsFrom(g, j);
+        end = __shfl_sync(kAllLanes, ends, j - first);
       }
       t += kTile;
     } while (t < g.t1);
+  }
+
+  // Tokens is what applies to the thread's tokens of a tile.
+  struct Tokens {
+    bool live[2 * kBlocks];
+    float scale[2 * kBlocks];
+  };
+
+  // pass steps over a tile of the other warpgroup. It waits and releases, so that neither warpgroup is ever a
+  // phase off.
+  __device__ __forceinline__ void pass() {
+#pragma unroll 1
+    for (int k = 0; k < l.spans; k++) {
+      barrierWait(sharedAddress(&s.full[token.slot]), token.parity);
+      release(s.empty[token.slot]);
+      token.step(l.slots);
+    }
   }
 
   static __device__ __forceinline__ bool inside(int t, int from, int to) { return t >= from && t < to; }
@@ -89,16 +107,26 @@ template <class E, class F, class Args> struct TokenConsumer {
 
   // multiply runs over the spans of K. A slot is released when its products are done, which is known when those
   // of the next one have been issued.
-  __device__ __forceinline__ void multiply(float (&acc)[N / 2], unsigned long long columns, float (&scale)[2]) {
+  __device__ __forceinline__ void multiply(float (&acc)[kBlocks][N / 2], unsigned long long columns, Tokens& tokens, int t, int stop) {
+    const unsigned char* mask = (const unsigned char*)p.a.doc_mask;
+    if (mask) {
+#pragma unroll
+      for (int i = 0; i < 2 * kBlocks; i++) {
+        const int u = t + i / 2 * 64 + i % 2 * 8 + row;
+        tokens.live[i] = u < stop && mask[u] != 0;
+      }
+    }
     int last = 0;
-    productsHold(acc);
+#pragma unroll
+    for (int b = 0; b < kBlocks; b++) productsHold(acc[b]);
 #pragma unroll 1
     for (int k = 0; k < l.spans; k++) {
       barrierWait(sharedAddress(&s.full[token.slot]), token.parity);
-      const unsigned long long rows = matrixDescriptor(l.token(token.slot) + warp / 4 * kBox);
+      const unsigned long long rows = matrixDescriptor(l.token(token.slot) + (kBlocks == 1 ? warp / 4 * kBox : 0));
       productsBegin();
 #pragma unroll
-      for (int i = 0; i < 4; i++) E::template product<N>(acc, rows + 2 * i, columns + 2 * i, i > 0 || k > 0);
+      for (int i = 0; i < 4 * kBlocks; i++)
+        E::template product<N>(acc[i / 4], rows + (i / 4 * (kBox >> 4) + i % 4 * 2), columns + i % 4 * 2, i % 4 > 0 || k > 0);
       productsCommit();
       columns += N * kSpan >> 4;
       if (k > 0) {
@@ -108,13 +136,35 @@ template <class E, class F, class Args> struct TokenConsumer {
       last = token.slot;
       token.step(l.slots);
     }
-    if constexpr (Scaled) scale[0] = s.scale[last][row], scale[1] = s.scale[last][row + 8];
+    if constexpr (Scaled) {
+#pragma unroll
+      for (int i = 0; i < 2 * kBlocks; i++) tokens.scale[i] = s.scale[last][i / 2 * 64 + i % 2 * 8 + row];
+    }
     productsWait<0>();
-    productsHold(acc);
+#pragma unroll
+    for (int b = 0; b < kBlocks; b++) productsHold(acc[b]);
     release(s.empty[last]);
   }
 
-  __device__ __forceinline__ void foldAll(const float (&acc)[N / 2], const float (&scale)[2]) {
+  // take folds the tokens [from, to) of the tile at token t into the maxima.
+  __device__ __forceinline__ void take(const float (&acc)[kBlocks][N / 2], const Segment& g, const Tokens& k, int t, int from, int to) {
+    const bool bare = !p.a.doc_mask && plain;
+    if (kBlocks == 1) t += warp / 4 * 64;
+    if (from <= t && t + kBlocks * 64 <= to && bare) {
+#pragma unroll
+      for (int b = 0; b < kBlocks; b++) foldAll(acc[b], k.scale + 2 * b);
+      return;
+    }
+    const int r = (kBlocks == 1 ? warp % 4 * 16 + lane / 4 : row) + t;
+#pragma unroll
+    for (int b = 0; b < kBlocks; b++) {
+      if (max(from, t + b * 64) >= min(to, t + b * 64 + 64)) continue;
+      const bool live0 = p.a.doc_mask ? k.live[2 * b] : true, live1 = p.a.doc_mask ? k.live[2 * b + 1] : true;
+      fold(acc[b], g, k.scale + 2 * b, live0 && inside(r + b * 64, from, to), live1 && inside(r + b * 64 + 8, from, to));
+    }
+  }
+
+  __device__ __forceinline__ void foldAll(const float (&acc)[N / 2], const float* scale) {
 #pragma unroll
     for (int i = 0; i < N / 4; i++) {
       const float *v = acc + i / 2 * 4 + i % 2; // of both tokens
@@ -123,7 +173,7 @@ template <class E, class F, class Args> struct TokenConsumer {
   }
 
   // fold takes those of the thread's two tokens that are live.
-  __device__ __forceinline__ void fold(const float (&acc)[N / 2], const Segment& g, const float (&scale)[2], bool live0, bool live1) {
+  __device__ __forceinline__ void fold(const float (&acc)[N / 2], const Segment& g, const float* scale, bool live0, bool live1) {
 #pragma unroll
     for (int i = 0; i < N / 4; i++) {
       const float *v = acc + i / 2 * 4 + i % 2;

@@ -24,8 +24,8 @@ struct Ragged {
 
   __device__ __forceinline__ int at(int i) const { return (int)min(max(off[i], 0ll), (long long)axis); }
 
-  // guess is where a value that lies part/parts into the offsets' range stands if they are evenly spaced.
-  __device__ __forceinline__ int guess(long long part, long long parts) const { return (int)(n * part / max(parts, 1ll)); }
+  // guess is about where a value that lies part/parts into the offsets' range stands if they are evenly spaced.
+  __device__ __forceinline__ int guess(int part, int parts) const { return min((int)((float)n * part / max(parts, 1)), n); }
 
   // prefetch starts loading what a search from a guess looks at first, and both ends.
   __device__ __forceinline__ void prefetch(int guess) const {
@@ -133,10 +133,18 @@ template <bool Split> struct Pieces {
     at = startOf(blockIdx.x), end = startOf(blockIdx.x + 1);
   }
 
-  // startOf is the first point of a block's part of groups x tokens.
-  __device__ __forceinline__ long long startOf(long long block) const {
-    long long all = (long long)work.groups * width, each = all / gridDim.x;
-    return each * block + min(block, all - each * gridDim.x);
+  // startOf is the first point of a block's part of groups x tokens: even parts, of what is long to 2^-20 of it, since
+  // long division costs too much at a kernel's start. Grids are below 4096 blocks. No part before the last one that has
+  // anything is empty.
+  __device__ __forceinline__ long long startOf(unsigned block) const {
+    const unsigned long long all = (unsigned long long)work.groups * width;
+    if (all >> 32 == 0) {
+      const unsigned each = (unsigned)all / gridDim.x;
+      return each * block + min(block, (unsigned)all - each * gridDim.x);
+    }
+    if (block >= gridDim.x) return all;
+    const unsigned part = (block << 20) / gridDim.x;
+    return ((all >> 12) * part >> 8) + ((all & 4095) * part >> 20);
   }
 
   // piecesTo counts the blocks after this one whose parts of group g reach up to the token.
@@ -150,7 +158,8 @@ template <bool Split> struct Pieces {
 
   __device__ __forceinline__ bool next(Piece& p) {
     if (at >= end) return false;
-    int g = (int)(at / width), a = (int)(at - (long long)g * width), b = (int)min(end - (long long)g * width, (long long)width);
+    const int g = work.groups == 1 ? 0 : (int)(at / width);
+    int a = (int)(at - (long long)g * width), b = (int)min(end - (long long)g * width, (long long)width);
     at = (long long)g * width + b;
     queries(p, g);
     p.id = blockIdx.x + g, p.head = p.tail = false;
