@@ -18,7 +18,7 @@
 #include "plaid/residual_maxsim_int8_mma.cuh"
 
 #define ENTRY(type, element, bits, words, shared)                                                           \
-  extern "C" __global__ void __launch_bounds__(plaid::kTileThreads, 2)                                      \
+  extern "C" __global__ void __launch_bounds__(plaid::kInt8Threads, 2)                                      \
       residual_maxsim_int8_##type##_mma_b##bits##w##words(const __grid_constant__ residual_maxsim_int8_args a) { \
     extern __shared__ __align__(256) unsigned char dynamic[];                                               \
     __shared__ plaid::Int8State s;                                                                          \

@@ -75,19 +75,24 @@ struct Pack4 {
   }
 };
 
-struct Int8State : TileState {
-  float total[kTileThreads]; // of the maxima so far
+constexpr int kInt8Warps = 8, kInt8Threads = kInt8Warps * kLanes;
+
+struct Int8State : TileState<kInt8Warps> {
+  float total[kInt8Threads]; // of the maxima so far
+  alignas(16) float unit[kInt8Warps][kLanes]; // of a warp's chunk
 };
 
 // Int8Body has the query fragments and the maxima. Words is the number of packed words of a lane.
 template <class E, class Pack, int Words> struct Int8Body {
   using Store = typename E::Store;
   using State = Int8State;
+  static constexpr int kWarps = kInt8Warps;
   static constexpr int kWords = Words, kWordSteps = Pack::kRegisters / 2, kSteps = Words * kWordSteps;
   static constexpr float kMagic = 12582912.0f; // 1.5 * 2^23: an f32 whose low bits count
   static constexpr int kMagicBits = 0x4b400000;
 
   const residual_maxsim_int8_args& a;
+  State& s;
   Pack pack;
   unsigned b[4][kSteps][2]; // query fragments
   float m[8]; // maxima
@@ -102,17 +107,24 @@ template <class E, class Pack, int Words> struct Int8Body {
     __device__ __forceinline__ float score(const Faults&) const { return total; }
   };
 
-  __device__ __forceinline__ explicit Int8Body(const residual_maxsim_int8_args& a) : a(a), pack((const signed char*)a.table) { clear(); }
+  __device__ __forceinline__ Int8Body(const residual_maxsim_int8_args& a, State& s) : a(a), s(s), pack((const signed char*)a.table) { clear(); }
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < 8; i++) m[i] = negativeInfinity();
   }
 
-  // load takes rows query tokens from the first; the others are zeros. It reports whether the lane's unit is finite.
-  __device__ __forceinline__ bool load(long long first, int rows, float (&units)[kLanes]) {
+  __device__ __forceinline__ long long chunksBefore(long long) const { return 0; }
+
+  // Scores may be read past a chunk's tokens, up to the end of their row.
+  __device__ __forceinline__ ScoreRows<Store> rows(const Chunk& c) const {
+    return {(const Store*)a.centroid_score + c.first, (unsigned)(a.centroid_score_stride * sizeof(Store)), a.tq - c.first};
+  }
+
+  // load takes a chunk; rows without a query token are zeros.
+  __device__ __forceinline__ bool load(const Chunk& c) {
     const int lane = threadIdx.x % kLanes, words = (int)a.rb / 4, column = lane / 4;
-    const signed char* query = (const signed char*)a.query + first * a.d;
+    const signed char* query = (const signed char*)a.query + c.first * a.d;
 #pragma unroll
     for (int n = 0; n < 4; n++) {
       const int q = column / 2 * 8 + n * 2 + column % 2;
@@ -120,14 +132,14 @@ template <class E, class Pack, int Words> struct Int8Body {
       for (int w = 0; w < Words; w++) {
         const int word = lane % 4 * Words + w;
         unsigned v[Pack::kRegisters] = {};
-        if (q < rows && word < words) Pack::query(query + q * a.d + word * (32 / Pack::kBits), v);
+        if (q < c.rows && word < words) Pack::query(query + q * a.d + word * (32 / Pack::kBits), v);
 #pragma unroll
         for (int r = 0; r < Pack::kRegisters; r++) b[n][(w * Pack::kRegisters + r) / 2][r % 2] = v[r];
       }
     }
-    const float unit = lane < rows ? ((const float*)a.unit)[first + lane] : 0.0f;
+    const float unit = lane < c.rows ? ((const float*)a.unit)[c.first + lane] : 0.0f;
     __syncwarp(); // those before have been read
-    units[lane] = unit;
+    s.unit[threadIdx.x / kLanes][lane] = unit;
     __syncwarp();
     return fabsf(unit) <= 3.402823466e38f;
   }
@@ -173,8 +185,8 @@ template <class E, class Pack, int Words> struct Int8Body {
     }
   }
 
-  __device__ __forceinline__ void take(const uint4 (&score)[2][sizeof(Store) / 2], const float (&inverse)[2], const float (&units)[kLanes], const bool (&in)[2], bool all) {
-    const float4* u = (const float4*)units + threadIdx.x % 4 * 2;
+  __device__ __forceinline__ void take(const uint4 (&score)[2][sizeof(Store) / 2], const float (&inverse)[2], const bool (&in)[2], bool all) {
+    const float4* u = (const float4*)s.unit[threadIdx.x / kLanes] + threadIdx.x % 4 * 2;
     const float4 x = u[0], y = u[1];
     const float unit[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
 #pragma unroll
@@ -206,8 +218,8 @@ template <class E, class Pack, int Words> __device__ __forceinline__ void int8Sc
   using Body = Int8Body<E, Pack, Words>;
   const Faults faults = {a.status, a.tag, 9, 4, 0};
   checkAxes(a, 3, 6);
-  Body body(a);
-  Tiles<Body, residual_maxsim_int8_args>(a, s, body, faults, dynamic).run((const typename E::Store*)a.centroid_score);
+  Body body(a, s);
+  Tiles<Body, residual_maxsim_int8_args>(a, s, body, faults, dynamic).run();
 }
 
 }  // namespace plaid

@@ -2,9 +2,9 @@
 // query tokens, a chunk, lane l has tokens l/4 and l/4+8 with query tokens 8(l%4) .. 8(l%4)+7, so that it reads neighbouring
 // centroid scores, from global memory to registers, a tile or two ahead. Maxima stay in registers until the document ends.
 //
-// A block takes a group of up to eight queries and the documents at some of their places. Where all queries have the same
-// documents there, its warps decode a stage of eight tiles to shared memory, and each multiplies them with a chunk of its own
-// (together). Elsewhere a warp goes through the documents of its query and decodes for itself (alone), as it does where there
+// A block takes a group of queries, up to one for a warp, and the documents at some of their places. Where all queries have the
+// same documents there, its warps decode a stage of a tile each to shared memory, and each multiplies them with a chunk of its
+// own (together). Elsewhere a warp goes through the documents of its query and decodes for itself (alone), as it does where there
 // is one chunk only: then all warps share the places, and each has an equal run of tiles.
 //
 // Rows past the end of a document repeat its last token, which no maximum notices.
@@ -14,30 +14,35 @@
 
 namespace plaid {
 
-constexpr int kTileTokens = 16, kTileWarps = 8, kTileThreads = kTileWarps * kLanes;
-constexpr int kTilePlaces = kLanes;     // of a query, that a block looks up at a time
-constexpr int kTileLongest = 1 << 24;   // tokens of a document; the binding refuses more
-constexpr int kBestWords = kLanes + 1;  // of a row of maxima; odd, so that rows start in different banks
-constexpr int kBestBytes = kTileThreads * kBestWords * 4;
-constexpr int kStageBytes = kTileWarps * kTileTokens * 4; // a word for each token of a stage
+constexpr int kTileTokens = 16;
+constexpr int kTilePlaces = kLanes;    // of a query, that a block looks up at a time
+constexpr int kTileLongest = 1 << 24;  // tokens of a document; the binding refuses more
+constexpr int kBestWords = kLanes + 1; // of a row of maxima; odd, so that rows start in different banks
 
 // TileState is also what a block knows of its work, so that registers are free for products.
-struct TileState {
-  long long query, live, each; // the group's first query, places of a query, places of a block
+template <int Warps> struct TileState {
+  long long query, before;     // of the group the first query, and the chunks of the launch before it
+  long long live, each;        // places of a query, places of a block
   int queries, step, batch;    // queries of the group; places at a time, how often
-  long long first[kTileWarps];                  // query tokens of the group
-  int count[kTileWarps], chunks[kTileWarps + 1]; // their number, chunks of the queries before
-  unsigned lo[kTileThreads];                    // documents by query and place
-  int n[kTileThreads];
-  int start[kTileWarps * (kTilePlaces + 1)]; // tiles of the places before
-  int sums[kTileWarps];
-  float unit[kTileWarps][kLanes]; // of a warp's chunk
+  long long first[Warps];                  // query tokens of the group
+  int count[Warps], chunks[Warps + 1]; // their number, chunks of the queries before
+  unsigned lo[Warps * kLanes];                    // documents by query and place
+  int n[Warps * kLanes];
+  int start[Warps * (kTilePlaces + 1)]; // tiles of the places before
+  int sums[Warps];
 };
 
 // Chunk is up to 32 query tokens of a query of the group.
 struct Chunk {
   int query, rows;
-  long long first;
+  long long first, place; // first token; place among the chunks of the launch
+};
+
+// ScoreRows is where a chunk's centroid scores lie: the first, bytes between rows, how many of a row may be read.
+template <class Store> struct ScoreRows {
+  const Store* first;
+  unsigned stride;
+  long long readable;
 };
 
 // Part is a warp's share of a chunk's tiles.
@@ -88,14 +93,19 @@ __device__ __forceinline__ float joinRows(float (&m)[8]) {
 //	Store, State                         type of a centroid score; what the block has beside a TileState
 //	Sum                                  of maxima, in ascending order of query tokens, to be kept in State
 //	kWords, kSteps                       packed words of a lane and token; products of 32 bytes a tile
-//	load(first, rows, unit)              query tokens; reports whether what unit has is finite
+//	kWarps                               of a block
+//	chunksBefore(i)                      chunks of the queries before i, if it wants to know
+//	rows(chunk)                          where its centroid scores lie
+//	load(chunk)                          query tokens; reports whether -inf stays what it is in products
 //	decode(low, high, v)                 fragments from the words of two tokens
 //	multiply(source)                     multiplies fragments, source(w, v), which come by word
-//	take(score, inverse, unit, in, all)  has the maxima take the products
+//	take(score, inverse, in, all)        has the maxima take the products
 //	join()                               the maximum of query token tileColumn(lane), over the lanes
 template <class Body, class Args> struct Tiles {
   using Store = typename Body::Store;
   using State = typename Body::State;
+  static constexpr int kTileWarps = Body::kWarps, kTileThreads = kTileWarps * kLanes, kBestBytes = kTileThreads * kBestWords * 4;
+  static constexpr int kStageBytes = kTileWarps * kTileTokens * 4; // a word for each token of a stage
   static constexpr int kWords = Body::kWords, kSteps = Body::kSteps, kWordSteps = kSteps / kWords, kVectors = sizeof(Store) / 2;
   static constexpr int kAhead = sizeof(Store) == 2 ? 2 : 1; // tiles whose scores are on their way
   static constexpr int kFragmentBytes = kTileWarps * kSteps * kLanes * 16;
@@ -118,7 +128,7 @@ template <class Body, class Args> struct Tiles {
   bool plain; // all eight are read at once, and so are a lane's words of a row; units are finite
 
   __device__ __forceinline__ Tiles(const Args& a, State& s, Body& body, const Faults& faults, unsigned char* dynamic)
-      : a(a), s(s), body(body), faults(faults), dynamic(dynamic), stride((unsigned)(a.centroid_score_stride * sizeof(Store))) {
+      : a(a), s(s), body(body), faults(faults), dynamic(dynamic) {
     const int first = lane() % 4 * kWords;
     packed = (const unsigned char*)a.packed + (first * 4 < a.rb ? first * 4 : 0);
   }
@@ -127,14 +137,15 @@ template <class Body, class Args> struct Tiles {
   static __device__ __forceinline__ int warp() { return threadIdx.x / kLanes; }
   __device__ __forceinline__ unsigned* best(int row) const { return (unsigned*)dynamic + row * kBestWords; }
 
-  // look turns to a chunk. Scores may be read past its tokens, up to the end of their row.
-  __device__ __forceinline__ void look(const Store* scores, const Chunk& c) {
+  // look turns to a chunk.
+  __device__ __forceinline__ void look(const Chunk& c) {
     const int q = lane() % 4 * 8;
     columns = max(min(c.rows - q, 8), 0);
-    const long long at = c.first + (columns > 0 ? q : 0);
-    base = (const unsigned char*)(scores + at);
-    const bool words = a.rb % (4 * kWords) == 0 && a.packed % (4 * kWords) == 0, finite = body.load(c.first, c.rows, s.unit[warp()]);
-    plain = __all_sync(kAllLanes, finite && words && (unsigned long long)base % 16 == 0 && stride % 16 == 0 && at + 8 <= a.tq);
+    const ScoreRows<Store> r = body.rows(c);
+    const int at = columns > 0 ? q : 0;
+    base = (const unsigned char*)(r.first + at), stride = r.stride;
+    const bool words = a.rb % (4 * kWords) == 0 && a.packed % (4 * kWords) == 0, finite = body.load(c);
+    plain = __all_sync(kAllLanes, finite && words && (unsigned long long)base % 16 == 0 && stride % 16 == 0 && at + 8 <= r.readable);
   }
 
   __device__ __forceinline__ const unsigned char* scoresAt(int code) const { return base + (unsigned long long)(unsigned)code * stride; }
@@ -197,7 +208,7 @@ template <class Body, class Args> struct Tiles {
     unsigned token;
 
     // next moves on if there is more.
-    __device__ __forceinline__ void next(const TileState& s, unsigned (&to)[2], bool more) {
+    __device__ __forceinline__ void next(const State& s, unsigned (&to)[2], bool more) {
       const int row = lane() / 4;
       to[0] = token + min(row, left - 1), to[1] = token + min(row + 8, left - 1);
       if (!more) return;
@@ -269,10 +280,10 @@ template <class Body, class Args> struct Tiles {
     fetchWords<Plain>(t);
     if (Plain) {
       const bool in[2] = {true, true};
-      body.take(t.score, t.inverse, s.unit[warp()], in, true);
+      body.take(t.score, t.inverse, in, true);
     } else {
       const bool in[2] = {!t.strange[0], !t.strange[1]};
-      body.take(t.score, t.inverse, s.unit[warp()], in, __all_sync(kAllLanes, in[0] && in[1]));
+      body.take(t.score, t.inverse, in, __all_sync(kAllLanes, in[0] && in[1]));
     }
     fetchInverses(t), fetchScores<Plain>(t);
     ahead.next(s, t.token, more), fetchCodes(t);
@@ -320,7 +331,7 @@ template <class Body, class Args> struct Tiles {
     int code;
 
     // next moves a stage on.
-    __device__ __forceinline__ void next(const TileState& s, int tiles) {
+    __device__ __forceinline__ void next(const State& s, int tiles) {
       const int l = lane();
       tile += kTileWarps, n = 0;
       if (tile >= tiles) return;
@@ -387,11 +398,11 @@ template <class Body, class Args> struct Tiles {
     });
     const int row = 16 + lane() / 4;
     const bool in[2] = {(mark >> row & 1) != 0, (mark >> (row + 8) & 1) != 0};
-    body.take(score, inverse, s.unit[warp()], in, mark >> 16 == 0xffff);
+    body.take(score, inverse, in, mark >> 16 == 0xffff);
   }
 
   // together goes through the tiles of the first list, all warps of the block at once. A warp multiplies its part of each
-  // stage, of at most four; part.of 0: none. Maxima go to rows from row on.
+  // stage, of at most half as many as there are warps; part.of 0: none. Maxima go to rows from row on.
   template <bool Plain> __device__ __forceinline__ void together(int places, int row, const Part& part) {
     const int tiles = s.start[places], end = part.of > 0 ? tiles : 0, step = part.of;
     Feed f = {};
@@ -443,7 +454,7 @@ template <class Body, class Args> struct Tiles {
     int q = 0;
     while (s.chunks[q + 1] <= index) q++;
     const int before = (index - s.chunks[q]) * kLanes;
-    return {q, min(s.count[q] - before, kLanes), s.first[q] + before};
+    return {q, min(s.count[q] - before, kLanes), s.first[q] + before, s.before + index};
   }
 
   __device__ __forceinline__ void clear() {
@@ -475,13 +486,13 @@ template <class Body, class Args> struct Tiles {
     return !__syncthreads_or(!same);
   }
 
-  // pass multiplies up to eight chunks of the group, from one on, with the documents looked up.
-  __device__ __forceinline__ void pass(const Store* scores, int first, int chunks, int places, bool together, bool load) {
-    const int parts = min(kTileWarps / chunks, together ? 4 : kTileWarps);
+  // pass multiplies chunks, up to one for a warp, of the group, from one on, with the documents looked up.
+  __device__ __forceinline__ void pass(int first, int chunks, int places, bool together, bool load) {
+    const int parts = min(kTileWarps / chunks, together ? kTileWarps / 2 : kTileWarps);
     Part part = {warp() % chunks, warp() / chunks, parts};
     if (part.index >= parts) part.of = 0;
     const Chunk c = chunkAt(first + part.chunk);
-    if (load) look(scores, c);
+    if (load) look(c);
     const int row = part.chunk * kTilePlaces;
     if (together)
       __syncthreads_or(!plain) ? this->together<false>(places, row, part) : this->together<true>(places, row, part);
@@ -497,7 +508,7 @@ template <class Body, class Args> struct Tiles {
   __device__ __forceinline__ long long firstPlace() const { return blockIdx.x * s.each + (long long)s.batch * s.step; }
   __device__ __forceinline__ int places() const { return (int)min(min((blockIdx.x + 1) * s.each, s.live) - firstPlace(), (long long)s.step); }
 
-  // add adds to the sums the maxima of up to eight chunks from one on, and leaves the scores after the last.
+  // add adds to the sums the maxima of a pass of chunks from one on, and leaves the scores after the last.
   __device__ __forceinline__ void add(int first) const {
     const int query = single() ? 0 : warp(), place = single() ? (int)threadIdx.x : lane();
     if (query >= s.queries || place >= places()) return;
@@ -527,14 +538,14 @@ template <class Body, class Args> struct Tiles {
       if (lane() == kLanes - 1) {
         const long long each = (live + gridDim.x - 1) / gridDim.x, most = chunks == 1 ? kTileThreads : kTilePlaces;
         const long long batches = max((each + most - 1) / most, 1ll); // of equal size
-        s.chunks[0] = 0, s.query = i, s.queries = queries, s.live = live, s.each = each, s.step = (int)max((each + batches - 1) / batches, 1ll), s.batch = 0;
+        s.chunks[0] = 0, s.query = i, s.before = body.chunksBefore(i), s.queries = queries, s.live = live, s.each = each, s.step = (int)max((each + batches - 1) / batches, 1ll), s.batch = 0;
       }
     }
     __syncthreads();
   }
 
   // run is the kernel: grid (any, any); blocks of equal y have a group of queries.
-  __device__ __forceinline__ void run(const Store* scores) {
+  __device__ __forceinline__ void run() {
     const long long most = min((a.nq + gridDim.y - 1) / gridDim.y, (long long)kTileWarps);
     for (long long i = blockIdx.y * most; i < a.nq; i = s.query + gridDim.y * most) {
       for (open(i, (int)min(a.nq - i, most)); places() > 0;) {
@@ -544,7 +555,7 @@ template <class Body, class Args> struct Tiles {
             clear();
             __syncthreads();
           }
-          pass(scores, first, min(chunks() - first, kTileWarps), places(), together, first > 0 || chunks() > kTileWarps || s.batch == 0);
+          pass(first, min(chunks() - first, kTileWarps), places(), together, first > 0 || chunks() > kTileWarps || s.batch == 0);
           add(first);
           __syncthreads(); // the maxima have been read
         }
