@@ -40,6 +40,7 @@ type maxsim struct {
 	bestAt, index          []int32
 	rows                   []byte
 	pitch                  int64
+	swept                  int64 // document tokens brought near by this tile, up to this one
 }
 
 // attach points at scratch; the offsets become the clamped copies there.
@@ -229,8 +230,23 @@ func (m *maxsim) tile(i int64) {
 	block, groups := m.block(), max(1, m.groups())
 	g := m.group(i % groups)
 	lo := i / groups * block
+	m.swept = m.docOff[lo]
+	m.sweep(m.swept)
 	for j := lo; j < min(lo+block, m.nd); j++ {
 		m.document(&g, j)
+	}
+}
+
+// sweep brings the tokens of a chunk from the given one on near, those that are not yet, where
+// rows are multiplied as they lie in memory. The next document's are next.
+func (m *maxsim) sweep(token int64) {
+	if m.unit.sweep == nil || m.docMask != nil || m.converts() {
+		return
+	}
+	from, size := max(m.swept, token), m.d*rowSizes[m.kind]
+	if n := (min(token+maxsimChunk, m.td) - from) * size &^ 511; n > 0 {
+		m.unit.sweep((*byte)(unsafe.Add(m.doc, from*size)), int(n))
+		m.swept = from + n/size
 	}
 }
 
@@ -299,6 +315,7 @@ const ordinal = -1 << 30
 // multiply takes the products of a chunk with every panel of the group, and their maxima.
 func (m *maxsim) multiply(g *queryGroup, c *chunk) {
 	rows, stride, kind := m.chunkRows(c)
+	m.sweep(c.end)
 	scale := m.scales(c)
 	first := int(m.index[0])
 	if c.gaps {

@@ -27,8 +27,8 @@ TEXT ·residualDotsx1AMX(SB), NOSPLIT, $64-56
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	MOVQ      AX, R15
-	SHLQ      $0x02, R15
+	MOVQ      AX, R13
+	SHLQ      $0x02, R13
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -37,9 +37,9 @@ TEXT ·residualDotsx1AMX(SB), NOSPLIT, $64-56
 	MOVB      SI, 50(SP)
 	MOVW      $0x0040, 22(SP)
 	MOVB      SI, 51(SP)
-	MOVW      R15, 24(SP)
+	MOVW      R13, 24(SP)
 	MOVB      SI, 52(SP)
-	MOVW      R15, 26(SP)
+	MOVW      R13, 26(SP)
 	MOVB      SI, 53(SP)
 	MOVW      $0x0040, 28(SP)
 	MOVB      AL, 54(SP)
@@ -83,8 +83,6 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	LEAQ (BX)(R10*8), R13
-	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -114,7 +112,7 @@ pairpass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xc4
-	ADDQ R15, AX
+	ADDQ R13, AX
 	BYTE $0xc4
 	BYTE $0xa2
 	BYTE $0x7b
@@ -130,9 +128,9 @@ pairpass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xd5
-	ADDQ R15, BX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
+	ADDQ R13, BX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
 	DECQ SI
 	JNZ  pairpass
 	BYTE $0xc4
@@ -181,7 +179,6 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -211,9 +208,9 @@ singlepass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xc4
-	ADDQ R15, AX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
+	ADDQ R13, AX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
 	DECQ SI
 	JNZ  singlepass
 	BYTE $0xc4
@@ -258,7 +255,6 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -288,9 +284,9 @@ lastpass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xc4
-	ADDQ R15, AX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
+	ADDQ R13, AX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
 	DECQ SI
 	JNZ  lastpass
 	BYTE $0xc4
@@ -340,8 +336,8 @@ TEXT ·residualDotsx2AMX(SB), NOSPLIT, $64-56
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	MOVQ      AX, R15
-	SHLQ      $0x02, R15
+	MOVQ      AX, R13
+	SHLQ      $0x02, R13
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -350,9 +346,9 @@ TEXT ·residualDotsx2AMX(SB), NOSPLIT, $64-56
 	MOVB      SI, 50(SP)
 	MOVW      $0x0040, 22(SP)
 	MOVB      SI, 51(SP)
-	MOVW      R15, 24(SP)
+	MOVW      R13, 24(SP)
 	MOVB      SI, 52(SP)
-	MOVW      R15, 26(SP)
+	MOVW      R13, 26(SP)
 	MOVB      SI, 53(SP)
 	MOVW      $0x0040, 28(SP)
 	MOVB      AL, 54(SP)
@@ -416,8 +412,6 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	LEAQ (BX)(R10*8), R13
-	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -462,7 +456,7 @@ pairpass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xcc
-	ADDQ R15, AX
+	ADDQ R13, AX
 	BYTE $0xc4
 	BYTE $0xa2
 	BYTE $0x7b
@@ -483,11 +477,11 @@ pairpass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xdd
-	ADDQ R15, BX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
+	ADDQ R13, BX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
 	DECQ SI
 	JNZ  pairpass
 	BYTE $0xc4
@@ -566,7 +560,6 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -611,11 +604,11 @@ singlepass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xcc
-	ADDQ R15, AX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
+	ADDQ R13, AX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
 	DECQ SI
 	JNZ  singlepass
 	BYTE $0xc4
@@ -680,7 +673,6 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -725,11 +717,11 @@ lastpass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xcc
-	ADDQ R15, AX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
-	LEAQ (CX)(R15*8), CX
+	ADDQ R13, AX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
+	LEAQ (CX)(R13*8), CX
 	DECQ SI
 	JNZ  lastpass
 	BYTE $0xc4
