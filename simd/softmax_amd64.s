@@ -268,6 +268,120 @@ DATA roundAVX2<>+184(SB)/4, $0xffff0000
 DATA roundAVX2<>+188(SB)/4, $0xffff0000
 GLOBL roundAVX2<>(SB), RODATA|NOPTR, $192
 
+DATA codesAVX2<>+0(SB)/4, $0x80008000
+DATA codesAVX2<>+4(SB)/4, $0x80008000
+DATA codesAVX2<>+8(SB)/4, $0x80008000
+DATA codesAVX2<>+12(SB)/4, $0x80008000
+DATA codesAVX2<>+16(SB)/4, $0x80008000
+DATA codesAVX2<>+20(SB)/4, $0x80008000
+DATA codesAVX2<>+24(SB)/4, $0x80008000
+DATA codesAVX2<>+28(SB)/4, $0x80008000
+DATA codesAVX2<>+32(SB)/4, $0x80008000
+DATA codesAVX2<>+36(SB)/4, $0x80008000
+DATA codesAVX2<>+40(SB)/4, $0x80008000
+DATA codesAVX2<>+44(SB)/4, $0x80008000
+DATA codesAVX2<>+48(SB)/4, $0x80008000
+DATA codesAVX2<>+52(SB)/4, $0x80008000
+DATA codesAVX2<>+56(SB)/4, $0x80008000
+DATA codesAVX2<>+60(SB)/4, $0x80008000
+DATA codesAVX2<>+64(SB)/4, $0xffffffff
+DATA codesAVX2<>+68(SB)/4, $0xffffffff
+DATA codesAVX2<>+72(SB)/4, $0xffffffff
+DATA codesAVX2<>+76(SB)/4, $0xffffffff
+DATA codesAVX2<>+80(SB)/4, $0xffffffff
+DATA codesAVX2<>+84(SB)/4, $0xffffffff
+DATA codesAVX2<>+88(SB)/4, $0xffffffff
+DATA codesAVX2<>+92(SB)/4, $0xffffffff
+DATA codesAVX2<>+96(SB)/4, $0xffffffff
+DATA codesAVX2<>+100(SB)/4, $0xffffffff
+DATA codesAVX2<>+104(SB)/4, $0xffffffff
+DATA codesAVX2<>+108(SB)/4, $0xffffffff
+DATA codesAVX2<>+112(SB)/4, $0xffffffff
+DATA codesAVX2<>+116(SB)/4, $0xffffffff
+DATA codesAVX2<>+120(SB)/4, $0xffffffff
+DATA codesAVX2<>+124(SB)/4, $0xffffffff
+DATA codesAVX2<>+128(SB)/4, $0x00010001
+DATA codesAVX2<>+132(SB)/4, $0x00010001
+DATA codesAVX2<>+136(SB)/4, $0x00010001
+DATA codesAVX2<>+140(SB)/4, $0x00010001
+DATA codesAVX2<>+144(SB)/4, $0x00010001
+DATA codesAVX2<>+148(SB)/4, $0x00010001
+DATA codesAVX2<>+152(SB)/4, $0x00010001
+DATA codesAVX2<>+156(SB)/4, $0x00010001
+DATA codesAVX2<>+160(SB)/4, $0x00010001
+DATA codesAVX2<>+164(SB)/4, $0x00010001
+DATA codesAVX2<>+168(SB)/4, $0x00010001
+DATA codesAVX2<>+172(SB)/4, $0x00010001
+DATA codesAVX2<>+176(SB)/4, $0x00010001
+DATA codesAVX2<>+180(SB)/4, $0x00010001
+DATA codesAVX2<>+184(SB)/4, $0x00010001
+DATA codesAVX2<>+188(SB)/4, $0x00010001
+DATA codesAVX2<>+192(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+196(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+200(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+204(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+208(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+212(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+216(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+220(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+224(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+228(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+232(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+236(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+240(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+244(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+248(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+252(SB)/4, $0x7fff7fff
+DATA codesAVX2<>+256(SB)/4, $0xff800000
+DATA codesAVX2<>+260(SB)/4, $0xff800000
+DATA codesAVX2<>+264(SB)/4, $0xff800000
+DATA codesAVX2<>+268(SB)/4, $0xff800000
+DATA codesAVX2<>+272(SB)/4, $0xff800000
+DATA codesAVX2<>+276(SB)/4, $0xff800000
+DATA codesAVX2<>+280(SB)/4, $0xff800000
+DATA codesAVX2<>+284(SB)/4, $0xff800000
+DATA codesAVX2<>+288(SB)/4, $0xff800000
+DATA codesAVX2<>+292(SB)/4, $0xff800000
+DATA codesAVX2<>+296(SB)/4, $0xff800000
+DATA codesAVX2<>+300(SB)/4, $0xff800000
+DATA codesAVX2<>+304(SB)/4, $0xff800000
+DATA codesAVX2<>+308(SB)/4, $0xff800000
+DATA codesAVX2<>+312(SB)/4, $0xff800000
+DATA codesAVX2<>+316(SB)/4, $0xff800000
+DATA codesAVX2<>+320(SB)/4, $0xff80ff80
+DATA codesAVX2<>+324(SB)/4, $0xff80ff80
+DATA codesAVX2<>+328(SB)/4, $0xff80ff80
+DATA codesAVX2<>+332(SB)/4, $0xff80ff80
+DATA codesAVX2<>+336(SB)/4, $0xff80ff80
+DATA codesAVX2<>+340(SB)/4, $0xff80ff80
+DATA codesAVX2<>+344(SB)/4, $0xff80ff80
+DATA codesAVX2<>+348(SB)/4, $0xff80ff80
+DATA codesAVX2<>+352(SB)/4, $0xff80ff80
+DATA codesAVX2<>+356(SB)/4, $0xff80ff80
+DATA codesAVX2<>+360(SB)/4, $0xff80ff80
+DATA codesAVX2<>+364(SB)/4, $0xff80ff80
+DATA codesAVX2<>+368(SB)/4, $0xff80ff80
+DATA codesAVX2<>+372(SB)/4, $0xff80ff80
+DATA codesAVX2<>+376(SB)/4, $0xff80ff80
+DATA codesAVX2<>+380(SB)/4, $0xff80ff80
+DATA codesAVX2<>+384(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+388(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+392(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+396(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+400(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+404(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+408(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+412(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+416(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+420(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+424(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+428(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+432(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+436(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+440(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+444(SB)/4, $0xfc00fc00
+GLOBL codesAVX2<>(SB), RODATA|NOPTR, $448
+
 // func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·softmaxExpF32AVX2(SB), $0-48
@@ -1577,6 +1691,120 @@ DATA roundAVX512<>+184(SB)/4, $0xffff0000
 DATA roundAVX512<>+188(SB)/4, $0xffff0000
 GLOBL roundAVX512<>(SB), RODATA|NOPTR, $192
 
+DATA codesAVX512<>+0(SB)/4, $0x80008000
+DATA codesAVX512<>+4(SB)/4, $0x80008000
+DATA codesAVX512<>+8(SB)/4, $0x80008000
+DATA codesAVX512<>+12(SB)/4, $0x80008000
+DATA codesAVX512<>+16(SB)/4, $0x80008000
+DATA codesAVX512<>+20(SB)/4, $0x80008000
+DATA codesAVX512<>+24(SB)/4, $0x80008000
+DATA codesAVX512<>+28(SB)/4, $0x80008000
+DATA codesAVX512<>+32(SB)/4, $0x80008000
+DATA codesAVX512<>+36(SB)/4, $0x80008000
+DATA codesAVX512<>+40(SB)/4, $0x80008000
+DATA codesAVX512<>+44(SB)/4, $0x80008000
+DATA codesAVX512<>+48(SB)/4, $0x80008000
+DATA codesAVX512<>+52(SB)/4, $0x80008000
+DATA codesAVX512<>+56(SB)/4, $0x80008000
+DATA codesAVX512<>+60(SB)/4, $0x80008000
+DATA codesAVX512<>+64(SB)/4, $0xffffffff
+DATA codesAVX512<>+68(SB)/4, $0xffffffff
+DATA codesAVX512<>+72(SB)/4, $0xffffffff
+DATA codesAVX512<>+76(SB)/4, $0xffffffff
+DATA codesAVX512<>+80(SB)/4, $0xffffffff
+DATA codesAVX512<>+84(SB)/4, $0xffffffff
+DATA codesAVX512<>+88(SB)/4, $0xffffffff
+DATA codesAVX512<>+92(SB)/4, $0xffffffff
+DATA codesAVX512<>+96(SB)/4, $0xffffffff
+DATA codesAVX512<>+100(SB)/4, $0xffffffff
+DATA codesAVX512<>+104(SB)/4, $0xffffffff
+DATA codesAVX512<>+108(SB)/4, $0xffffffff
+DATA codesAVX512<>+112(SB)/4, $0xffffffff
+DATA codesAVX512<>+116(SB)/4, $0xffffffff
+DATA codesAVX512<>+120(SB)/4, $0xffffffff
+DATA codesAVX512<>+124(SB)/4, $0xffffffff
+DATA codesAVX512<>+128(SB)/4, $0x00010001
+DATA codesAVX512<>+132(SB)/4, $0x00010001
+DATA codesAVX512<>+136(SB)/4, $0x00010001
+DATA codesAVX512<>+140(SB)/4, $0x00010001
+DATA codesAVX512<>+144(SB)/4, $0x00010001
+DATA codesAVX512<>+148(SB)/4, $0x00010001
+DATA codesAVX512<>+152(SB)/4, $0x00010001
+DATA codesAVX512<>+156(SB)/4, $0x00010001
+DATA codesAVX512<>+160(SB)/4, $0x00010001
+DATA codesAVX512<>+164(SB)/4, $0x00010001
+DATA codesAVX512<>+168(SB)/4, $0x00010001
+DATA codesAVX512<>+172(SB)/4, $0x00010001
+DATA codesAVX512<>+176(SB)/4, $0x00010001
+DATA codesAVX512<>+180(SB)/4, $0x00010001
+DATA codesAVX512<>+184(SB)/4, $0x00010001
+DATA codesAVX512<>+188(SB)/4, $0x00010001
+DATA codesAVX512<>+192(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+196(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+200(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+204(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+208(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+212(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+216(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+220(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+224(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+228(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+232(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+236(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+240(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+244(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+248(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+252(SB)/4, $0x7fff7fff
+DATA codesAVX512<>+256(SB)/4, $0xff800000
+DATA codesAVX512<>+260(SB)/4, $0xff800000
+DATA codesAVX512<>+264(SB)/4, $0xff800000
+DATA codesAVX512<>+268(SB)/4, $0xff800000
+DATA codesAVX512<>+272(SB)/4, $0xff800000
+DATA codesAVX512<>+276(SB)/4, $0xff800000
+DATA codesAVX512<>+280(SB)/4, $0xff800000
+DATA codesAVX512<>+284(SB)/4, $0xff800000
+DATA codesAVX512<>+288(SB)/4, $0xff800000
+DATA codesAVX512<>+292(SB)/4, $0xff800000
+DATA codesAVX512<>+296(SB)/4, $0xff800000
+DATA codesAVX512<>+300(SB)/4, $0xff800000
+DATA codesAVX512<>+304(SB)/4, $0xff800000
+DATA codesAVX512<>+308(SB)/4, $0xff800000
+DATA codesAVX512<>+312(SB)/4, $0xff800000
+DATA codesAVX512<>+316(SB)/4, $0xff800000
+DATA codesAVX512<>+320(SB)/4, $0xff80ff80
+DATA codesAVX512<>+324(SB)/4, $0xff80ff80
+DATA codesAVX512<>+328(SB)/4, $0xff80ff80
+DATA codesAVX512<>+332(SB)/4, $0xff80ff80
+DATA codesAVX512<>+336(SB)/4, $0xff80ff80
+DATA codesAVX512<>+340(SB)/4, $0xff80ff80
+DATA codesAVX512<>+344(SB)/4, $0xff80ff80
+DATA codesAVX512<>+348(SB)/4, $0xff80ff80
+DATA codesAVX512<>+352(SB)/4, $0xff80ff80
+DATA codesAVX512<>+356(SB)/4, $0xff80ff80
+DATA codesAVX512<>+360(SB)/4, $0xff80ff80
+DATA codesAVX512<>+364(SB)/4, $0xff80ff80
+DATA codesAVX512<>+368(SB)/4, $0xff80ff80
+DATA codesAVX512<>+372(SB)/4, $0xff80ff80
+DATA codesAVX512<>+376(SB)/4, $0xff80ff80
+DATA codesAVX512<>+380(SB)/4, $0xff80ff80
+DATA codesAVX512<>+384(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+388(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+392(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+396(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+400(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+404(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+408(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+412(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+416(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+420(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+424(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+428(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+432(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+436(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+440(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+444(SB)/4, $0xfc00fc00
+GLOBL codesAVX512<>(SB), RODATA|NOPTR, $448
+
 // func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·softmaxExpF32AVX512(SB), $0-48
@@ -1731,6 +1959,116 @@ loop:
 done:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
+	VZEROUPPER
+	RET
+
+// func softmaxPipeMaxF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·softmaxPipeMaxF32AVX512(SB), $0-88
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS expAVX512<>+64(SB), Z2
+	VMOVUPS expAVX512<>+128(SB), Z3
+	VMOVUPS expAVX512<>+192(SB), Z4
+	VMOVUPS expAVX512<>+512(SB), Z5
+	VMOVUPS quartersAVX512<>+0(SB), Z6
+	VMOVUPS expAVX512<>+320(SB), Z7
+	VMOVUPS expAVX512<>+384(SB), Z8
+	MOVQ    next+72(FP), R9
+	MOVQ    top+80(FP), R10
+	KXORW   K1, K1, K1
+	VMOVUPS codesAVX512<>+256(SB), Z9
+	VMOVUPS codesAVX512<>+256(SB), Z10
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (R9)(SI*1)
+	PREFETCHT1   64(R9)(SI*1)
+	VMOVUPS      (R9), Z11
+	VMOVUPS      64(R9), Z12
+	VMAXPS       Z9, Z11, Z9
+	VMAXPS       Z10, Z12, Z10
+	VCMPPS       $0x03, Z11, Z12, K2
+	KORW         K2, K1, K1
+	VMOVUPS      (AX), Z11
+	VMOVUPS      64(AX), Z12
+	VBROADCASTSS max+32(FP), Z13
+	VSUBPS       Z13, Z11, Z11
+	VMAXPS       expAVX512<>+0(SB), Z11, Z11
+	VMOVAPS      Z3, Z13
+	VFMADD231PS  Z11, Z2, Z13
+	VSUBPS       Z3, Z13, Z14
+	VFNMADD231PS Z14, Z4, Z11
+	VFNMADD231PS expAVX512<>+256(SB), Z14, Z11
+	VMOVAPS      Z8, Z14
+	VFMADD231PS  Z11, Z7, Z14
+	VFMADD213PS  expAVX512<>+448(SB), Z11, Z14
+	VFMADD213PS  Z5, Z11, Z14
+	VFMADD213PS  Z5, Z14, Z11
+	VPERMILPS    Z13, Z6, Z14
+	VPSLLD       $0x15, Z13, Z13
+	VPADDD       Z14, Z13, Z13
+	VMULPS       Z13, Z11, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z11, (CX)
+	VBROADCASTSS max+32(FP), Z11
+	VSUBPS       Z11, Z12, Z12
+	VMAXPS       expAVX512<>+0(SB), Z12, Z12
+	VMOVAPS      Z3, Z11
+	VFMADD231PS  Z12, Z2, Z11
+	VSUBPS       Z3, Z11, Z13
+	VFNMADD231PS Z13, Z4, Z12
+	VFNMADD231PS expAVX512<>+256(SB), Z13, Z12
+	VMOVAPS      Z8, Z13
+	VFMADD231PS  Z12, Z7, Z13
+	VFMADD213PS  expAVX512<>+448(SB), Z12, Z13
+	VFMADD213PS  Z5, Z12, Z13
+	VFMADD213PS  Z5, Z13, Z12
+	VPERMILPS    Z11, Z6, Z13
+	VPSLLD       $0x15, Z11, Z11
+	VPADDD       Z13, Z11, Z11
+	VMULPS       Z11, Z12, Z12
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z12, 64(CX)
+	VBROADCASTSS s+64(FP), Z11
+	VMULPS       (DI), Z11, Z11
+	VBROADCASTSS s+64(FP), Z12
+	VMULPS       64(DI), Z12, Z12
+	VMOVNTPS     Z11, (R8)
+	VMOVNTPS     Z12, 64(R8)
+	ADDQ         $+128, AX
+	ADDQ         $+128, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	ADDQ         $+128, R9
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS    Z0, (BX)
+	VMOVUPS    Z1, 64(BX)
+	VMOVUPS    (R10), Z0
+	VMOVUPS    64(R10), Z1
+	VMOVAPS    Z0, Z2
+	VMAXPS     Z0, Z9, Z0
+	VCMPPS     $0x03, Z9, Z2, K2
+	KORW       K2, K1, K1
+	VMOVAPS    Z1, Z2
+	VMAXPS     Z1, Z10, Z1
+	VCMPPS     $0x03, Z10, Z2, K2
+	KORW       K2, K1, K1
+	VPTERNLOGD $0xff, Z0, Z0, K1, Z0
+	VPTERNLOGD $0xff, Z1, Z1, K1, Z1
+	VMOVUPS    Z0, (R10)
+	VMOVUPS    Z1, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -1952,6 +2290,129 @@ loop:
 done:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
+	VZEROUPPER
+	RET
+
+// func softmaxPipeMaxBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·softmaxPipeMaxBF16AVX512(SB), $0-88
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS expAVX512<>+64(SB), Z2
+	VMOVUPS expAVX512<>+128(SB), Z3
+	VMOVUPS expAVX512<>+192(SB), Z4
+	VMOVUPS expAVX512<>+512(SB), Z5
+	VMOVUPS quartersAVX512<>+0(SB), Z6
+	VMOVUPS expAVX512<>+576(SB), Z7
+	MOVQ    next+72(FP), R9
+	MOVQ    top+80(FP), R10
+	VMOVUPS codesAVX512<>+0(SB), Z8
+	VMOVUPS codesAVX512<>+64(SB), Z9
+	VPXORD  Z10, Z10, Z10
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (R9)(SI*1)
+	VMOVUPS      (R9), Z11
+	VPMAXSW      Z11, Z8, Z8
+	VPMINUW      Z11, Z9, Z9
+	VPMAXUW      Z11, Z10, Z10
+	VMOVUPS      (AX), Z11
+	VPANDD       highAVX512<>+0(SB), Z11, Z12
+	VPSLLD       $0x10, Z11, Z11
+	VBROADCASTSS max+32(FP), Z13
+	VSUBPS       Z13, Z11, Z11
+	VMAXPS       expAVX512<>+0(SB), Z11, Z11
+	VMOVAPS      Z3, Z13
+	VFMADD231PS  Z11, Z2, Z13
+	VSUBPS       Z3, Z13, Z14
+	VFNMADD231PS Z14, Z4, Z11
+	VMOVUPS      expAVX512<>+640(SB), Z14
+	VFMADD231PS  Z11, Z7, Z14
+	VFMADD213PS  Z5, Z11, Z14
+	VFMADD213PS  Z5, Z14, Z11
+	VPERMILPS    Z13, Z6, Z14
+	VPSLLD       $0x15, Z13, Z13
+	VPADDD       Z14, Z13, Z13
+	VMULPS       Z13, Z11, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z11, (CX)
+	VBROADCASTSS max+32(FP), Z11
+	VSUBPS       Z11, Z12, Z12
+	VMAXPS       expAVX512<>+0(SB), Z12, Z12
+	VMOVAPS      Z3, Z11
+	VFMADD231PS  Z12, Z2, Z11
+	VSUBPS       Z3, Z11, Z13
+	VFNMADD231PS Z13, Z4, Z12
+	VMOVUPS      expAVX512<>+640(SB), Z13
+	VFMADD231PS  Z12, Z7, Z13
+	VFMADD213PS  Z5, Z12, Z13
+	VFMADD213PS  Z5, Z13, Z12
+	VPERMILPS    Z11, Z6, Z13
+	VPSLLD       $0x15, Z11, Z11
+	VPADDD       Z13, Z11, Z11
+	VMULPS       Z11, Z12, Z12
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z12, 64(CX)
+	VBROADCASTSS s+64(FP), Z11
+	VMULPS       (DI), Z11, Z11
+	VBROADCASTSS s+64(FP), Z12
+	VMULPS       64(DI), Z12, Z12
+	VPSRLD       $0x10, Z11, Z13
+	VPANDD       roundAVX512<>+0(SB), Z13, Z13
+	VPADDD       roundAVX512<>+64(SB), Z13, Z13
+	VPADDD       Z11, Z13, Z13
+	VPSRLD       $0x10, Z12, Z11
+	VPANDD       roundAVX512<>+0(SB), Z11, Z11
+	VPADDD       roundAVX512<>+64(SB), Z11, Z11
+	VPADDD       Z12, Z11, Z11
+	VPSRLD       $0x10, Z13, Z13
+	VPTERNLOGD   $0xf8, roundAVX512<>+128(SB), Z11, Z13
+	VMOVNTPS     Z13, (R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	ADDQ         $+64, R9
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS    Z0, (BX)
+	VMOVUPS    Z1, 64(BX)
+	VMOVUPS    (R10), Z0
+	VMOVUPS    64(R10), Z1
+	KXORW      K1, K1, K1
+	VPSRAW     $0x0f, Z8, Z2
+	VPANDD     Z2, Z9, Z9
+	VPANDND    Z8, Z2, Z2
+	VPORD      Z2, Z9, Z9
+	VPSUBUSW   codesAVX512<>+320(SB), Z10, Z10
+	VPMINUW    codesAVX512<>+128(SB), Z10, Z10
+	VPMULLW    codesAVX512<>+192(SB), Z10, Z10
+	VPORD      Z10, Z9, Z9
+	VPANDD     highAVX512<>+0(SB), Z9, Z2
+	VPSLLD     $0x10, Z9, Z3
+	VMOVAPS    Z0, Z4
+	VMAXPS     Z0, Z3, Z0
+	VCMPPS     $0x03, Z3, Z4, K2
+	KORW       K2, K1, K1
+	VMOVAPS    Z1, Z3
+	VMAXPS     Z1, Z2, Z1
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K1, K1
+	VPTERNLOGD $0xff, Z0, Z0, K1, Z0
+	VPTERNLOGD $0xff, Z1, Z1, K1, Z1
+	VMOVUPS    Z0, (R10)
+	VMOVUPS    Z1, 64(R10)
 	VZEROUPPER
 	RET
 
@@ -2193,6 +2654,122 @@ loop:
 done:
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
+	VZEROUPPER
+	RET
+
+// func softmaxPipeMaxF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·softmaxPipeMaxF16AVX512(SB), $0-88
+	MOVQ    x+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    groups+16(FP), DX
+	MOVQ    lanes+24(FP), BX
+	MOVQ    ahead+40(FP), SI
+	MOVQ    done+48(FP), DI
+	MOVQ    y+56(FP), R8
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS expAVX512<>+64(SB), Z2
+	VMOVUPS expAVX512<>+128(SB), Z3
+	VMOVUPS expAVX512<>+192(SB), Z4
+	VMOVUPS expAVX512<>+512(SB), Z5
+	VMOVUPS quartersAVX512<>+0(SB), Z6
+	VMOVUPS expAVX512<>+576(SB), Z7
+	MOVQ    next+72(FP), R9
+	MOVQ    top+80(FP), R10
+	VMOVUPS codesAVX512<>+0(SB), Z8
+	VMOVUPS codesAVX512<>+64(SB), Z9
+	VPXORD  Z10, Z10, Z10
+	TESTQ   DX, DX
+	JE      done
+
+loop:
+	PREFETCHT1   (R9)(SI*1)
+	VMOVUPS      (R9), Z11
+	VPMAXSW      Z11, Z8, Z8
+	VPMINUW      Z11, Z9, Z9
+	VPMAXUW      Z11, Z10, Z10
+	VCVTPH2PS    (AX), Z11
+	VCVTPH2PS    32(AX), Z13
+	VBROADCASTSS max+32(FP), Z14
+	VSUBPS       Z14, Z11, Z11
+	VMAXPS       expAVX512<>+0(SB), Z11, Z11
+	VMOVAPS      Z3, Z14
+	VFMADD231PS  Z11, Z2, Z14
+	VSUBPS       Z3, Z14, Z15
+	VFNMADD231PS Z15, Z4, Z11
+	VMOVUPS      expAVX512<>+640(SB), Z15
+	VFMADD231PS  Z11, Z7, Z15
+	VFMADD213PS  Z5, Z11, Z15
+	VFMADD213PS  Z5, Z15, Z11
+	VPERMILPS    Z14, Z6, Z15
+	VPSLLD       $0x15, Z14, Z14
+	VPADDD       Z15, Z14, Z14
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z11, (CX)
+	VBROADCASTSS max+32(FP), Z11
+	VSUBPS       Z11, Z13, Z13
+	VMAXPS       expAVX512<>+0(SB), Z13, Z13
+	VMOVAPS      Z3, Z11
+	VFMADD231PS  Z13, Z2, Z11
+	VSUBPS       Z3, Z11, Z14
+	VFNMADD231PS Z14, Z4, Z13
+	VMOVUPS      expAVX512<>+640(SB), Z14
+	VFMADD231PS  Z13, Z7, Z14
+	VFMADD213PS  Z5, Z13, Z14
+	VFMADD213PS  Z5, Z14, Z13
+	VPERMILPS    Z11, Z6, Z14
+	VPSLLD       $0x15, Z11, Z11
+	VPADDD       Z14, Z11, Z11
+	VMULPS       Z11, Z13, Z13
+	VADDPS       Z13, Z1, Z1
+	VMOVUPS      Z13, 64(CX)
+	VBROADCASTSS s+64(FP), Z11
+	VMULPS       (DI), Z11, Z11
+	VBROADCASTSS s+64(FP), Z13
+	VMULPS       64(DI), Z13, Z13
+	VCVTPS2PH    $0x00, Z11, Y12
+	VCVTPS2PH    $0x00, Z13, Y11
+	VINSERTI64X4 $0x01, Y11, Z12, Z11
+	VMOVNTPS     Z11, (R8)
+	ADDQ         $+64, AX
+	ADDQ         $+64, R8
+	ADDQ         $+128, CX
+	ADDQ         $+128, DI
+	ADDQ         $+64, R9
+	DECQ         DX
+	JNE          loop
+
+done:
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Z1, 64(BX)
+	VMOVUPS       (R10), Z0
+	VMOVUPS       64(R10), Z1
+	KXORW         K1, K1, K1
+	VPSRAW        $0x0f, Z8, Z2
+	VPANDD        Z2, Z9, Z9
+	VPANDND       Z8, Z2, Z2
+	VPORD         Z2, Z9, Z9
+	VPSUBUSW      codesAVX512<>+384(SB), Z10, Z10
+	VPMINUW       codesAVX512<>+128(SB), Z10, Z10
+	VPMULLW       codesAVX512<>+192(SB), Z10, Z10
+	VPORD         Z10, Z9, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y2
+	VCVTPH2PS     Y9, Z3
+	VCVTPH2PS     Y2, Z2
+	VMOVAPS       Z0, Z4
+	VMAXPS        Z0, Z3, Z0
+	VCMPPS        $0x03, Z3, Z4, K2
+	KORW          K2, K1, K1
+	VMOVAPS       Z1, Z3
+	VMAXPS        Z1, Z2, Z1
+	VCMPPS        $0x03, Z2, Z3, K2
+	KORW          K2, K1, K1
+	VPTERNLOGD    $0xff, Z0, Z0, K1, Z0
+	VPTERNLOGD    $0xff, Z1, Z1, K1, Z1
+	VMOVUPS       Z0, (R10)
+	VMOVUPS       Z1, 64(R10)
 	VZEROUPPER
 	RET
 

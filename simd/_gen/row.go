@@ -368,11 +368,7 @@ var _ = register("row", func(c *build.Context) {
 		v = v.withHigh()
 		k := v.codeConstants()
 		for t := range typeNames {
-			if t == f32 {
-				rowMax(v)
-			} else {
-				rowMaxCodes(v, t, k)
-			}
+			rowMax(v, t, k)
 			rowFind(v, t)
 			rowSquare(v, t)
 			rowDot(v, t)
