@@ -113,8 +113,7 @@ struct Block {
   // run takes query q. What is independent of the other blocks stands between the halves of the barriers.
   __device__ __forceinline__ void run(long long q) {
     const Span tokens = segment((const long long*)a.query_off, q, a.tq);
-    clear();
-    __syncthreads();
+    __syncthreads(); // all is clear
     mark(tokens.lo * a.p, tokens.hi * a.p);
     clusterArrive();
     const unsigned allow = a.allowed && lane < mine ? ((const unsigned*)a.allowed)[first + lane] : ~0u;
@@ -145,19 +144,19 @@ struct Block {
 extern "C" __global__ void __cluster_dims__(8, 1, 1) __launch_bounds__(kThreads, 2) plaid_candidates_cluster(const __grid_constant__ plaid_candidates_args a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   __shared__ Shared sh;
+  const int words = (int)((a.documents + 31) / 32), cells = (int)((a.k + 31) / 32), rank = blockIdx.x, warp = threadIdx.x / kLanes;
+  const int share = (words + kRanks * kWarps - 1) / (kRanks * kWarps), first = (rank * kWarps + warp) * share; // of a warp
+  unsigned* bits = (unsigned*)dynamic;
+  Block b = {a, sh, bits, bits + words, words, (cells - rank + kRanks - 1) / kRanks, first, max(min(share, words - first), 0),
+             rank, (int)threadIdx.x % kLanes, warp};
+  b.clear();
   awaitEarlier();
   letNext();
-  const int rank = blockIdx.x;
-  if (blockIdx.y >= a.nq) { // the whole cluster
+  if (blockIdx.y < a.nq) {
+    b.run(blockIdx.y);
+  } else { // the whole cluster
     const long long thread = ((blockIdx.y - a.nq) * kRanks + rank) * kThreads + threadIdx.x, threads = (gridDim.y - a.nq) * kRanks * kThreads;
     checkOffsets((const long long*)a.query_off, a.nq, a.tq, 1, a.status, a.tag, thread, threads);
     checkOffsets((const long long*)a.list_off, a.k, a.l, 2, a.status, a.tag, thread, threads);
-    return;
   }
-  const int words = (int)((a.documents + 31) / 32), cells = (int)((a.k + 31) / 32), warp = threadIdx.x / kLanes;
-  const int share = (words + kRanks * kWarps - 1) / (kRanks * kWarps), first = (rank * kWarps + warp) * share; // of a warp
-  unsigned* bits = (unsigned*)dynamic;
-  Block{a, sh, bits, bits + words, words, (cells - rank + kRanks - 1) / kRanks, first, max(min(share, words - first), 0),
-        rank, (int)threadIdx.x % kLanes, warp}
-      .run(blockIdx.y);
 }
