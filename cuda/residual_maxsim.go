@@ -7,31 +7,12 @@ import (
 	"github.com/likbench/likbench/backend/kernels"
 )
 
-const (
-	residualThreads = 128
-	residualD       = 384      // most components of the tiled variant
-	residualTokens  = 32 << 10 // bytes of decoded tokens in its shared memory
-	residualMost    = 83456    // bytes of its shared memory at most
-	residualWaves   = 8        // blocks that the places of a launch are cut into, for each that runs at a time
-)
+const residualThreads = 128
 
 // The variants of residual_maxsim. In f32 all have the bits that package canon defines.
 var (
 	_ = residualNaive("residual_maxsim_f32", plaidClass)
 	_ = residualNaive("residual_maxsim_f16", "fma_chain")
-
-	_ = Bind(kernels.ResidualMaxSim, backend.Binding{
-		Kernel: "residual_maxsim_f32", Variant: "tiled", Requires: []string{"sm_80"}, Class: plaidClass,
-		Tile: map[string]int64{"tq": 32, "td": 64, "d": 32}, Accept: residualTiled.accept,
-		Note: "register tiles, tokens decoded once for 32 query tokens; d a multiple of 4 up to 384",
-	}, Launcher[kernels.ResidualMaxSimArgs]{
-		Source: "residual_maxsim_tiled", Spills: "a pointer, once a document",
-		Stages: []Stage[kernels.ResidualMaxSimArgs]{{Shared: residualMost, Geometry: func(_ *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
-			nq, places := c.Axes[2], c.Axes[8]
-			g.Plane(residualBlocks(places, nq, residualWaves*3*int64(g.Units)), nq, residualThreads)
-			g.Shared = uint32(residualTokens + c.Axes[1]*132)
-		}}},
-	})
 
 	_ = Bind(kernels.ResidualMaxSim, backend.Binding{
 		Kernel: "residual_maxsim_f16", Variant: "scan", Requires: []string{"sm_80"}, Class: "scan",
