@@ -89,8 +89,6 @@ type rowUnit struct {
 	exp [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
 	// pipe does so and writes done·s to y around the cache, if the unit has it.
 	pipe [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
-	// pipeMax is pipe and max of a later row, which it prefetches instead of x, if the unit has it.
-	pipeMax [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
 	// softmaxGrad writes dx = y·(dy-dot).
 	softmaxGrad [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int)
 	// rmsScale writes y = x·r·w. Index 1 of the first axis rounds x·r to the element type.
@@ -148,7 +146,6 @@ func (u *rowUnit) needs(types ...backend.DType) []string {
 type rowLocal struct {
 	lanes rowLanes
 	rows  [rmsTogether]rowLanes // of several rows at once
-	tops  rowLanes              // of a maximum beside a sum
 	tails [4][rowGroup]float32  // f32 or, in the first half, a 16-bit type
 }
 
@@ -211,28 +208,11 @@ func (l *rowLanes) fold() float64 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// lowest sets the lanes to what no element is below.
-func (l *rowLanes) lowest() {
-	for i := range l {
-		l[i] = negInf32
-	}
-}
-
-// largest is the largest lane, NaN if one is.
-func (l *rowLanes) largest() float32 {
-	m := negInf32
-	for _, v := range l {
-		if v != v {
-			return v
-		}
-		m = max(m, v)
-	}
-	return m
-}
-
 // rowMax is the largest of n elements, NaN if one is, -Inf of none.
 func (u *rowUnit) rowMax(l *rowLocal, x *byte, t, n int) float32 {
-	l.lanes.lowest()
+	for i := range l.lanes {
+		l.lanes[i] = negInf32
+	}
 	g := n / rowGroup
 	if g > 0 {
 		u.max[t](x, g, &l.lanes[0])
@@ -240,7 +220,15 @@ func (u *rowUnit) rowMax(l *rowLocal, x *byte, t, n int) float32 {
 	if r := n % rowGroup; r > 0 {
 		u.max[t](l.tail(0, step(x, t, g*rowGroup), t, r, rowNegInf[t]), 1, &l.lanes[0])
 	}
-	m := l.lanes.largest()
+	m := negInf32
+	for _, v := range l.lanes {
+		if v > m || v != v {
+			m = v
+		}
+		if m != m {
+			break
+		}
+	}
 	l.lanes = rowLanes{}
 	return m
 }

@@ -51,16 +51,13 @@ var rowAVX2 = rowUnit{
 
 var rowAVX512 = rowUnit{
 	variant: "avx512", requires: []string{"avx512"}, class: rowFused,
-	max:    [rowTypes]func(x *byte, groups int, lanes *float32){rowMaxF32AVX512, rowMaxBF16AVX512, rowMaxF16AVX512},
-	find:   [rowTypes]func(x *byte, groups int, value float32) int{rowFindF32AVX512, rowFindBF16AVX512, rowFindF16AVX512},
-	square: [rowTypes]func(x *byte, groups int, lanes *float32){rowSquareF32AVX512, rowSquareBF16AVX512, rowSquareF16AVX512},
-	dot:    [rowTypes]func(a, b *byte, groups int, lanes *float32, ahead int){rowDotF32AVX512, rowDotBF16AVX512, rowDotF16AVX512},
-	scale:  [rowTypes]func(e *float32, y *byte, groups int, s float32, nt int){rowScaleF32AVX512, rowScaleBF16AVX512, rowScaleF16AVX512},
-	exp:    [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int){softmaxExpF32AVX512, softmaxExpBF16AVX512, softmaxExpF16AVX512},
-	pipe:   [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32){softmaxPipeF32AVX512, softmaxPipeBF16AVX512, softmaxPipeF16AVX512},
-	pipeMax: [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32){
-		softmaxPipeMaxF32AVX512, softmaxPipeMaxBF16AVX512, softmaxPipeMaxF16AVX512,
-	},
+	max:         [rowTypes]func(x *byte, groups int, lanes *float32){rowMaxF32AVX512, rowMaxBF16AVX512, rowMaxF16AVX512},
+	find:        [rowTypes]func(x *byte, groups int, value float32) int{rowFindF32AVX512, rowFindBF16AVX512, rowFindF16AVX512},
+	square:      [rowTypes]func(x *byte, groups int, lanes *float32){rowSquareF32AVX512, rowSquareBF16AVX512, rowSquareF16AVX512},
+	dot:         [rowTypes]func(a, b *byte, groups int, lanes *float32, ahead int){rowDotF32AVX512, rowDotBF16AVX512, rowDotF16AVX512},
+	scale:       [rowTypes]func(e *float32, y *byte, groups int, s float32, nt int){rowScaleF32AVX512, rowScaleBF16AVX512, rowScaleF16AVX512},
+	exp:         [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int){softmaxExpF32AVX512, softmaxExpBF16AVX512, softmaxExpF16AVX512},
+	pipe:        [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32){softmaxPipeF32AVX512, softmaxPipeBF16AVX512, softmaxPipeF16AVX512},
 	softmaxGrad: [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int){softmaxGradF32AVX512, softmaxGradBF16AVX512, softmaxGradF16AVX512},
 	rmsDot:      [rowTypes]func(dy, x *byte, w *float32, groups int, lanes *float32, ahead int){rmsDotF32AVX512, rmsDotBF16AVX512, rmsDotF16AVX512},
 	rmsGrad:     [rowTypes]func(dy, x *byte, w *float32, dx *byte, groups int, r, c float32, ahead, nt int){rmsGradF32AVX512, rmsGradBF16AVX512, rmsGradF16AVX512},

@@ -92,55 +92,39 @@ DATA codesAVX2<>+240(SB)/4, $0x7fff7fff
 DATA codesAVX2<>+244(SB)/4, $0x7fff7fff
 DATA codesAVX2<>+248(SB)/4, $0x7fff7fff
 DATA codesAVX2<>+252(SB)/4, $0x7fff7fff
-DATA codesAVX2<>+256(SB)/4, $0xff800000
-DATA codesAVX2<>+260(SB)/4, $0xff800000
-DATA codesAVX2<>+264(SB)/4, $0xff800000
-DATA codesAVX2<>+268(SB)/4, $0xff800000
-DATA codesAVX2<>+272(SB)/4, $0xff800000
-DATA codesAVX2<>+276(SB)/4, $0xff800000
-DATA codesAVX2<>+280(SB)/4, $0xff800000
-DATA codesAVX2<>+284(SB)/4, $0xff800000
-DATA codesAVX2<>+288(SB)/4, $0xff800000
-DATA codesAVX2<>+292(SB)/4, $0xff800000
-DATA codesAVX2<>+296(SB)/4, $0xff800000
-DATA codesAVX2<>+300(SB)/4, $0xff800000
-DATA codesAVX2<>+304(SB)/4, $0xff800000
-DATA codesAVX2<>+308(SB)/4, $0xff800000
-DATA codesAVX2<>+312(SB)/4, $0xff800000
-DATA codesAVX2<>+316(SB)/4, $0xff800000
-DATA codesAVX2<>+320(SB)/4, $0xff80ff80
-DATA codesAVX2<>+324(SB)/4, $0xff80ff80
-DATA codesAVX2<>+328(SB)/4, $0xff80ff80
-DATA codesAVX2<>+332(SB)/4, $0xff80ff80
-DATA codesAVX2<>+336(SB)/4, $0xff80ff80
-DATA codesAVX2<>+340(SB)/4, $0xff80ff80
-DATA codesAVX2<>+344(SB)/4, $0xff80ff80
-DATA codesAVX2<>+348(SB)/4, $0xff80ff80
-DATA codesAVX2<>+352(SB)/4, $0xff80ff80
-DATA codesAVX2<>+356(SB)/4, $0xff80ff80
-DATA codesAVX2<>+360(SB)/4, $0xff80ff80
-DATA codesAVX2<>+364(SB)/4, $0xff80ff80
-DATA codesAVX2<>+368(SB)/4, $0xff80ff80
-DATA codesAVX2<>+372(SB)/4, $0xff80ff80
-DATA codesAVX2<>+376(SB)/4, $0xff80ff80
-DATA codesAVX2<>+380(SB)/4, $0xff80ff80
-DATA codesAVX2<>+384(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+388(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+392(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+396(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+400(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+404(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+408(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+412(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+416(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+420(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+424(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+428(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+432(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+436(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+440(SB)/4, $0xfc00fc00
-DATA codesAVX2<>+444(SB)/4, $0xfc00fc00
-GLOBL codesAVX2<>(SB), RODATA|NOPTR, $448
+DATA codesAVX2<>+256(SB)/4, $0xff80ff80
+DATA codesAVX2<>+260(SB)/4, $0xff80ff80
+DATA codesAVX2<>+264(SB)/4, $0xff80ff80
+DATA codesAVX2<>+268(SB)/4, $0xff80ff80
+DATA codesAVX2<>+272(SB)/4, $0xff80ff80
+DATA codesAVX2<>+276(SB)/4, $0xff80ff80
+DATA codesAVX2<>+280(SB)/4, $0xff80ff80
+DATA codesAVX2<>+284(SB)/4, $0xff80ff80
+DATA codesAVX2<>+288(SB)/4, $0xff80ff80
+DATA codesAVX2<>+292(SB)/4, $0xff80ff80
+DATA codesAVX2<>+296(SB)/4, $0xff80ff80
+DATA codesAVX2<>+300(SB)/4, $0xff80ff80
+DATA codesAVX2<>+304(SB)/4, $0xff80ff80
+DATA codesAVX2<>+308(SB)/4, $0xff80ff80
+DATA codesAVX2<>+312(SB)/4, $0xff80ff80
+DATA codesAVX2<>+316(SB)/4, $0xff80ff80
+DATA codesAVX2<>+320(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+324(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+328(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+332(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+336(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+340(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+344(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+348(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+352(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+356(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+360(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+364(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+368(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+372(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+376(SB)/4, $0xfc00fc00
+DATA codesAVX2<>+380(SB)/4, $0xfc00fc00
+GLOBL codesAVX2<>(SB), RODATA|NOPTR, $384
 
 // func rowMaxF32AVX2(x *byte, groups int, lanes *float32)
 // Requires: AVX
@@ -148,11 +132,11 @@ TEXT ·rowMaxF32AVX2(SB), $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    groups+8(FP), CX
 	MOVQ    lanes+16(FP), DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
 	VXORPS  Y4, Y4, Y4
-	VMOVUPS codesAVX2<>+256(SB), Y0
-	VMOVUPS codesAVX2<>+256(SB), Y1
-	VMOVUPS codesAVX2<>+256(SB), Y2
-	VMOVUPS codesAVX2<>+256(SB), Y3
 	TESTQ   CX, CX
 	JE      done
 
@@ -174,34 +158,14 @@ loop:
 	JNE     loop
 
 done:
-	VMOVUPS (DX), Y5
-	VMOVUPS 32(DX), Y6
-	VMOVUPS 64(DX), Y7
-	VMOVUPS 96(DX), Y8
-	VMOVAPS Y5, Y9
-	VMAXPS  Y5, Y0, Y5
-	VCMPPS  $0x03, Y0, Y9, Y0
-	VORPS   Y0, Y4, Y4
-	VMOVAPS Y6, Y0
-	VMAXPS  Y6, Y1, Y6
-	VCMPPS  $0x03, Y1, Y0, Y1
-	VORPS   Y1, Y4, Y4
-	VMOVAPS Y7, Y0
-	VMAXPS  Y7, Y2, Y7
-	VCMPPS  $0x03, Y2, Y0, Y2
-	VORPS   Y2, Y4, Y4
-	VMOVAPS Y8, Y0
-	VMAXPS  Y8, Y3, Y8
-	VCMPPS  $0x03, Y3, Y0, Y3
-	VORPS   Y3, Y4, Y4
-	VORPS   Y4, Y5, Y5
-	VORPS   Y4, Y6, Y6
-	VORPS   Y4, Y7, Y7
-	VORPS   Y4, Y8, Y8
-	VMOVUPS Y5, (DX)
-	VMOVUPS Y6, 32(DX)
-	VMOVUPS Y7, 64(DX)
-	VMOVUPS Y8, 96(DX)
+	VORPS   Y4, Y0, Y0
+	VORPS   Y4, Y1, Y1
+	VORPS   Y4, Y2, Y2
+	VORPS   Y4, Y3, Y3
+	VMOVUPS Y0, (DX)
+	VMOVUPS Y1, 32(DX)
+	VMOVUPS Y2, 64(DX)
+	VMOVUPS Y3, 96(DX)
 	VZEROUPPER
 	RET
 
@@ -406,7 +370,7 @@ done:
 	VPAND    Y11, Y2, Y2
 	VPANDN   Y0, Y11, Y11
 	VPOR     Y11, Y2, Y2
-	VPSUBUSW codesAVX2<>+320(SB), Y4, Y4
+	VPSUBUSW codesAVX2<>+256(SB), Y4, Y4
 	VPMINUW  codesAVX2<>+128(SB), Y4, Y4
 	VPMULLW  codesAVX2<>+192(SB), Y4, Y4
 	VPOR     Y4, Y2, Y2
@@ -424,7 +388,7 @@ done:
 	VPAND    Y0, Y3, Y3
 	VPANDN   Y1, Y0, Y0
 	VPOR     Y0, Y3, Y3
-	VPSUBUSW codesAVX2<>+320(SB), Y5, Y5
+	VPSUBUSW codesAVX2<>+256(SB), Y5, Y5
 	VPMINUW  codesAVX2<>+128(SB), Y5, Y5
 	VPMULLW  codesAVX2<>+192(SB), Y5, Y5
 	VPOR     Y5, Y3, Y3
@@ -702,7 +666,7 @@ done:
 	VPAND        Y11, Y2, Y2
 	VPANDN       Y0, Y11, Y11
 	VPOR         Y11, Y2, Y2
-	VPSUBUSW     codesAVX2<>+384(SB), Y4, Y4
+	VPSUBUSW     codesAVX2<>+320(SB), Y4, Y4
 	VPMINUW      codesAVX2<>+128(SB), Y4, Y4
 	VPMULLW      codesAVX2<>+192(SB), Y4, Y4
 	VPOR         Y4, Y2, Y2
@@ -721,7 +685,7 @@ done:
 	VPAND        Y0, Y3, Y3
 	VPANDN       Y1, Y0, Y0
 	VPOR         Y0, Y3, Y3
-	VPSUBUSW     codesAVX2<>+384(SB), Y5, Y5
+	VPSUBUSW     codesAVX2<>+320(SB), Y5, Y5
 	VPMINUW      codesAVX2<>+128(SB), Y5, Y5
 	VPMULLW      codesAVX2<>+192(SB), Y5, Y5
 	VPOR         Y5, Y3, Y3
@@ -999,55 +963,39 @@ DATA codesAVX512<>+240(SB)/4, $0x7fff7fff
 DATA codesAVX512<>+244(SB)/4, $0x7fff7fff
 DATA codesAVX512<>+248(SB)/4, $0x7fff7fff
 DATA codesAVX512<>+252(SB)/4, $0x7fff7fff
-DATA codesAVX512<>+256(SB)/4, $0xff800000
-DATA codesAVX512<>+260(SB)/4, $0xff800000
-DATA codesAVX512<>+264(SB)/4, $0xff800000
-DATA codesAVX512<>+268(SB)/4, $0xff800000
-DATA codesAVX512<>+272(SB)/4, $0xff800000
-DATA codesAVX512<>+276(SB)/4, $0xff800000
-DATA codesAVX512<>+280(SB)/4, $0xff800000
-DATA codesAVX512<>+284(SB)/4, $0xff800000
-DATA codesAVX512<>+288(SB)/4, $0xff800000
-DATA codesAVX512<>+292(SB)/4, $0xff800000
-DATA codesAVX512<>+296(SB)/4, $0xff800000
-DATA codesAVX512<>+300(SB)/4, $0xff800000
-DATA codesAVX512<>+304(SB)/4, $0xff800000
-DATA codesAVX512<>+308(SB)/4, $0xff800000
-DATA codesAVX512<>+312(SB)/4, $0xff800000
-DATA codesAVX512<>+316(SB)/4, $0xff800000
-DATA codesAVX512<>+320(SB)/4, $0xff80ff80
-DATA codesAVX512<>+324(SB)/4, $0xff80ff80
-DATA codesAVX512<>+328(SB)/4, $0xff80ff80
-DATA codesAVX512<>+332(SB)/4, $0xff80ff80
-DATA codesAVX512<>+336(SB)/4, $0xff80ff80
-DATA codesAVX512<>+340(SB)/4, $0xff80ff80
-DATA codesAVX512<>+344(SB)/4, $0xff80ff80
-DATA codesAVX512<>+348(SB)/4, $0xff80ff80
-DATA codesAVX512<>+352(SB)/4, $0xff80ff80
-DATA codesAVX512<>+356(SB)/4, $0xff80ff80
-DATA codesAVX512<>+360(SB)/4, $0xff80ff80
-DATA codesAVX512<>+364(SB)/4, $0xff80ff80
-DATA codesAVX512<>+368(SB)/4, $0xff80ff80
-DATA codesAVX512<>+372(SB)/4, $0xff80ff80
-DATA codesAVX512<>+376(SB)/4, $0xff80ff80
-DATA codesAVX512<>+380(SB)/4, $0xff80ff80
-DATA codesAVX512<>+384(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+388(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+392(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+396(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+400(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+404(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+408(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+412(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+416(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+420(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+424(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+428(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+432(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+436(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+440(SB)/4, $0xfc00fc00
-DATA codesAVX512<>+444(SB)/4, $0xfc00fc00
-GLOBL codesAVX512<>(SB), RODATA|NOPTR, $448
+DATA codesAVX512<>+256(SB)/4, $0xff80ff80
+DATA codesAVX512<>+260(SB)/4, $0xff80ff80
+DATA codesAVX512<>+264(SB)/4, $0xff80ff80
+DATA codesAVX512<>+268(SB)/4, $0xff80ff80
+DATA codesAVX512<>+272(SB)/4, $0xff80ff80
+DATA codesAVX512<>+276(SB)/4, $0xff80ff80
+DATA codesAVX512<>+280(SB)/4, $0xff80ff80
+DATA codesAVX512<>+284(SB)/4, $0xff80ff80
+DATA codesAVX512<>+288(SB)/4, $0xff80ff80
+DATA codesAVX512<>+292(SB)/4, $0xff80ff80
+DATA codesAVX512<>+296(SB)/4, $0xff80ff80
+DATA codesAVX512<>+300(SB)/4, $0xff80ff80
+DATA codesAVX512<>+304(SB)/4, $0xff80ff80
+DATA codesAVX512<>+308(SB)/4, $0xff80ff80
+DATA codesAVX512<>+312(SB)/4, $0xff80ff80
+DATA codesAVX512<>+316(SB)/4, $0xff80ff80
+DATA codesAVX512<>+320(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+324(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+328(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+332(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+336(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+340(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+344(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+348(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+352(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+356(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+360(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+364(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+368(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+372(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+376(SB)/4, $0xfc00fc00
+DATA codesAVX512<>+380(SB)/4, $0xfc00fc00
+GLOBL codesAVX512<>(SB), RODATA|NOPTR, $384
 
 // func rowMaxF32AVX512(x *byte, groups int, lanes *float32)
 // Requires: AVX, AVX512F
@@ -1055,9 +1003,9 @@ TEXT ·rowMaxF32AVX512(SB), $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    groups+8(FP), CX
 	MOVQ    lanes+16(FP), DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
 	KXORW   K1, K1, K1
-	VMOVUPS codesAVX512<>+256(SB), Z0
-	VMOVUPS codesAVX512<>+256(SB), Z1
 	TESTQ   CX, CX
 	JE      done
 
@@ -1073,20 +1021,10 @@ loop:
 	JNE     loop
 
 done:
-	VMOVUPS    (DX), Z2
-	VMOVUPS    64(DX), Z3
-	VMOVAPS    Z2, Z4
-	VMAXPS     Z2, Z0, Z2
-	VCMPPS     $0x03, Z0, Z4, K2
-	KORW       K2, K1, K1
-	VMOVAPS    Z3, Z0
-	VMAXPS     Z3, Z1, Z3
-	VCMPPS     $0x03, Z1, Z0, K2
-	KORW       K2, K1, K1
-	VPTERNLOGD $0xff, Z2, Z2, K1, Z2
-	VPTERNLOGD $0xff, Z3, Z3, K1, Z3
-	VMOVUPS    Z2, (DX)
-	VMOVUPS    Z3, 64(DX)
+	VPTERNLOGD $0xff, Z0, Z0, K1, Z0
+	VPTERNLOGD $0xff, Z1, Z1, K1, Z1
+	VMOVUPS    Z0, (DX)
+	VMOVUPS    Z1, 64(DX)
 	VZEROUPPER
 	RET
 
@@ -1249,7 +1187,7 @@ done:
 	VPANDD     Z5, Z1, Z1
 	VPANDND    Z0, Z5, Z5
 	VPORD      Z5, Z1, Z1
-	VPSUBUSW   codesAVX512<>+320(SB), Z2, Z2
+	VPSUBUSW   codesAVX512<>+256(SB), Z2, Z2
 	VPMINUW    codesAVX512<>+128(SB), Z2, Z2
 	VPMULLW    codesAVX512<>+192(SB), Z2, Z2
 	VPORD      Z2, Z1, Z1
@@ -1459,7 +1397,7 @@ done:
 	VPANDD        Z5, Z1, Z1
 	VPANDND       Z0, Z5, Z5
 	VPORD         Z5, Z1, Z1
-	VPSUBUSW      codesAVX512<>+384(SB), Z2, Z2
+	VPSUBUSW      codesAVX512<>+320(SB), Z2, Z2
 	VPMINUW       codesAVX512<>+128(SB), Z2, Z2
 	VPMULLW       codesAVX512<>+192(SB), Z2, Z2
 	VPORD         Z2, Z1, Z1

@@ -42,14 +42,11 @@ func kernelSoftmax(u *rowUnit) Body[kernels.SoftmaxArgs] {
 			room := t.rowScratch()
 			s.e, s.spare = room[:len(room)/2], room[len(room)/2:]
 			per := rowsPerTile(int64(n))
-			for i, hi := int(t.Lo*per), int(min(t.Hi*per, a.X.Dims[0])); i < hi; i++ {
-				px, py, next := step(x, e, i*stride), step(y, e, i*n), (*byte)(nil)
+			for i := int(t.Lo * per); i < int(min(t.Hi*per, a.X.Dims[0])); i++ {
+				px, py := step(x, e, i*stride), step(y, e, i*n)
 				raceRead(unsafe.Pointer(px), int64(n*rowSize(e)))
 				raceWrite(unsafe.Pointer(py), int64(n*rowSize(e)))
-				if i+1 < hi {
-					next = step(px, e, stride)
-				}
-				s.row(px, py, next)
+				s.row(px, py)
 			}
 			s.finish()
 			u.drain(s.nt)
@@ -66,18 +63,11 @@ type softmaxRows struct {
 	ahead, nt int
 	done      *byte   // output of the row before, whose exponentials in spare await their sum
 	scaleDone float32 // its reciprocal
-	top       float32 // the maximum of this row, if known
-	known     bool
 }
 
-// row maps one row; next is the one behind it, or nil. Its extremes need no arithmetic: nothing has probability, or
-// everything is NaN.
-func (s *softmaxRows) row(x, y, next *byte) {
-	top := s.top
-	if !s.known {
-		top = s.rowMax(s.l, x, s.t, s.n)
-	}
-	s.known = false
+// row maps one row. Its extremes need no arithmetic: nothing has probability, or everything is NaN.
+func (s *softmaxRows) row(x, y *byte) {
+	top := s.rowMax(s.l, x, s.t, s.n)
 	switch {
 	case math.IsInf(float64(top), -1):
 		fillRow(y, s.t, s.n, 0)
@@ -86,7 +76,7 @@ func (s *softmaxRows) row(x, y, next *byte) {
 	case s.n > len(s.e):
 		s.wide(x, y, top)
 	case s.nt != 0 && s.pipe[s.t] != nil && s.n%rowGroup == 0:
-		s.piped(x, y, next, top)
+		s.piped(x, y, top)
 	default:
 		sum := s.exps(x, s.n, top, true)
 		s.write(y, s.n, float32(1/sum))
@@ -107,26 +97,18 @@ func (s *softmaxRows) wide(x, y *byte, top float32) {
 	}
 }
 
-// piped writes the row before while it computes this one, and looks for the maximum of the next where the unit can.
-func (s *softmaxRows) piped(x, y, next *byte, top float32) {
+// piped writes the row before while it computes this one.
+func (s *softmaxRows) piped(x, y *byte, top float32) {
 	if s.done == nil {
 		s.scaleDone = float32(1 / s.exps(x, s.n, top, true))
 	} else {
 		s.l.lanes = rowLanes{}
-		s.l.tops.lowest()
-		s.known = next != nil && s.pipeMax[s.t] != nil
 		var sum float64
 		for o := 0; o < s.n; o += rowBlock {
-			b := min(s.n-o, rowBlock) / rowGroup
-			px, py := step(x, s.t, o), step(s.done, s.t, o)
-			if s.known {
-				s.pipeMax[s.t](px, &s.e[o], b, &s.l.lanes[0], top, s.ahead, &s.spare[o], py, s.scaleDone, step(next, s.t, o), &s.l.tops[0])
-			} else {
-				s.pipe[s.t](px, &s.e[o], b, &s.l.lanes[0], top, s.ahead, &s.spare[o], py, s.scaleDone)
-			}
+			b := min(s.n-o, rowBlock)
+			s.pipe[s.t](step(x, s.t, o), &s.e[o], b/rowGroup, &s.l.lanes[0], top, s.ahead, &s.spare[o], step(s.done, s.t, o), s.scaleDone)
 			sum += s.l.lanes.fold()
 		}
-		s.top = s.l.tops.largest()
 		s.scaleDone = float32(1 / sum)
 	}
 	s.done = y

@@ -59,11 +59,6 @@ func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max fl
 //go:noescape
 func softmaxPipeF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// Reference: softmaxExpGeneric, rowScaleGeneric and rowMaxGeneric.
-//
-//go:noescape
-func softmaxPipeMaxF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
-
 // Reference: softmaxGradGeneric.
 //
 //go:noescape
@@ -79,11 +74,6 @@ func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max f
 //go:noescape
 func softmaxPipeBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
 
-// Reference: softmaxExpGeneric, rowScaleGeneric and rowMaxGeneric.
-//
-//go:noescape
-func softmaxPipeMaxBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
-
 // Reference: softmaxGradGeneric.
 //
 //go:noescape
@@ -98,11 +88,6 @@ func softmaxExpF16AVX512(x *byte, e *float32, groups int, lanes *float32, max fl
 //
 //go:noescape
 func softmaxPipeF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
-
-// Reference: softmaxExpGeneric, rowScaleGeneric and rowMaxGeneric.
-//
-//go:noescape
-func softmaxPipeMaxF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32, next *byte, top *float32)
 
 // Reference: softmaxGradGeneric.
 //

@@ -368,7 +368,11 @@ var _ = register("row", func(c *build.Context) {
 		v = v.withHigh()
 		k := v.codeConstants()
 		for t := range typeNames {
-			rowMax(v, t, k)
+			if t == f32 {
+				rowMax(v)
+			} else {
+				rowMaxCodes(v, t, k)
+			}
 			rowFind(v, t)
 			rowSquare(v, t)
 			rowDot(v, t)

@@ -9,13 +9,10 @@ import (
 var _ = register("softmax", func(c *build.Context) {
 	each(c, func(v vec) {
 		v = v.withHigh()
-		k, round, codes := v.expTables(), v.roundingMemory(), v.codeConstants()
+		k, round := v.expTables(), v.roundingMemory()
 		for t := range typeNames {
 			softmaxExp(v, t, k)
-			softmaxPipe(v, t, k, round, nil)
-			if v.wide {
-				softmaxPipe(v, t, k, round, &codes)
-			}
+			softmaxPipe(v, t, k, round)
 			softmaxGrad(v, t)
 		}
 	})
@@ -48,40 +45,22 @@ func softmaxExp(v vec, t int, tables expTables) {
 }
 
 // softmaxPipe writes the row before around the cache while it computes: the stores of a
-// pass of their own would wait for the memory with nothing to do meanwhile. With codes, where there are registers for
-// it, it looks for the maximum of the row behind, too.
-func softmaxPipe(v vec, t int, tables expTables, round ints, k *codes) {
-	name, doc, signature := "softmaxPipe", "is softmaxExp, and writes done*s to y around the cache.\nReference: softmaxExpGeneric and rowScaleGeneric.",
-		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32"
-	if k != nil {
-		name, doc = "softmaxPipeMax", "is softmaxPipe, and keeps the larger of each lane of top and the elements of next, which it prefetches\ninstead of x; a NaN stays.\nReference: softmaxExpGeneric, rowScaleGeneric and rowMaxGeneric."
-		signature += ", next *byte, top *float32"
-	}
-	v.function(name+typeNames[t], doc, signature+")")
+// pass of their own would wait for the memory with nothing to do meanwhile.
+func softmaxPipe(v vec, t int, tables expTables, round ints) {
+	v.function("softmaxPipe"+typeNames[t], "is softmaxExp, and writes done*s to y around the cache.\nReference: softmaxExpGeneric and rowScaleGeneric.",
+		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)")
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
 	done, y := v.pointer("done"), v.pointer("y")
 	max, s := v.argument("max"), v.argument("s")
 	acc := v.accumulators(lanes)
-	c := v.expConstants(tables, t)
-	var next, top reg.Register
-	var m *rowMaxima
-	if k != nil {
-		next, top, m = v.pointer("next"), v.pointer("top"), v.maxima(t, *k)
-	}
+	k := v.expConstants(tables, t)
 	v.loop("", n, func() {
-		if m == nil {
-			v.prefetch(t, x, ahead)
-		} else {
-			v.prefetch(t, next, ahead)
-		}
+		v.prefetch(t, x, ahead)
 		for j := range v.pairs() {
-			if m != nil {
-				m.add(next, j)
-			}
 			z := v.load(t, x, j)
 			for i, o := range v.places(t, j) {
 				v.VSUBPS(v.spread(max), z[i], z[i])
-				v.exp(c, z[i])
+				v.exp(k, z[i])
 				a := acc[o/v.lanes()]
 				v.VADDPS(z[i], a, a)
 				v.VMOVUPS(z[i], at(e, f32, o))
@@ -94,14 +73,8 @@ func softmaxPipe(v vec, t int, tables expTables, round ints, k *codes) {
 		}
 		v.advance(t, x, y)
 		v.advance(f32, e, done)
-		if m != nil {
-			v.advance(t, next)
-		}
 	})
 	v.flush(acc, lanes)
-	if m != nil {
-		m.flush(top)
-	}
 	v.end()
 }
 
