@@ -14,7 +14,7 @@ func (ix *Index) Trials() (text string, err error) {
 		return "", err
 	}
 	text = fmt.Sprintf("screen %q, inverse norms up to %.3g; microseconds by", chosen, ix.invMax)
-	for sample := int64(screenSample); sample <= ix.tokens; sample *= 16 {
+	for sample := int64(screenSample); sample <= ix.tokens; sample *= screenGrows {
 		text += fmt.Sprintf(" %d tokens:", sample)
 		for _, screen := range []Screen{ScreenInt8, ScreenF16, ScreenNone} {
 			t, err := ix.newTrial(screen, sample)

@@ -12,10 +12,12 @@ import (
 const (
 	// screenFrom is the tokens of an index from which a screen is worth its own launches.
 	screenFrom = 1 << 14
-	// screenSample is the tokens that screens are first compared on; the sample grows until
-	// it takes screenTime, so that launches do not decide for a fast device and a slow one
-	// is not kept waiting.
-	screenSample = 1 << 13
+	// screenSample is the tokens that screens are first compared on; the sample grows by
+	// screenGrows until it takes screenTime, and several times as long as the one before, so
+	// that launches, and whoever else uses the device, do not decide, and a slow one is not
+	// kept waiting.
+	screenSample = 1 << 9
+	screenGrows  = 16
 	screenTime   = 200 * time.Microsecond
 	screenQuery  = 32 // tokens
 	// screenRounds are run in turn, and the best time of each screen counts: what else the
@@ -35,14 +37,16 @@ type trial struct {
 // fastestScreen compares the screens, and no screen, on documents of the index. Which one it
 // takes changes times only.
 func (ix *Index) fastestScreen() (Screen, error) {
-	for sample := int64(screenSample); ; sample *= 16 {
+	before := time.Duration(math.MaxInt64 / screenGrows)
+	for sample := int64(screenSample); ; sample *= screenGrows {
 		best, err := ix.compareScreens(sample)
 		if err != nil {
 			return "", err
 		}
-		if best.best >= screenTime || sample >= ix.tokens {
+		if best.best >= max(screenTime, before*screenGrows/4) || sample >= ix.tokens {
 			return best.screen, nil
 		}
+		before = best.best
 	}
 }
 

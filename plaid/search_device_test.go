@@ -214,9 +214,11 @@ func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tok
 	ix, err := plaid.Load(dev, src, plaid.LoadOptions{Screen: plaid.Screen(*screenFlag)})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, ix.Close()) }()
-	text, err := ix.Trials()
-	require.NoError(b, err)
-	fmt.Println(text)
+	if *screenFlag == "" {
+		text, err := ix.Trials()
+		require.NoError(b, err)
+		fmt.Println(text)
+	}
 	one := plaid.Tokens{Vectors: part(q, 0), Offsets: q.Offsets[:2], Dim: q.Dim}
 	for _, w := range []struct {
 		name string
