@@ -44,7 +44,7 @@ var (
 			{Name: "segment", Early: true, Geometry: func(a *kernels.TopKArgs, _ *backend.Call, g *Geometry) {
 				b, n, k := a.Score.Dims[0], a.Score.Dims[1], a.Value.Dims[1]
 				segments := topKSegmentsOf(n, k)
-				g.Plane(segments, b, topKThreads)
+				g.Line(b*segments, topKThreads)
 				g.Skip = g.Skip || k == 0 || segments == 1
 			}},
 			topKRows("merge", topKThreads), topKRows("short", topKShort),

@@ -9,7 +9,7 @@
 //   topk_naive            a thread per score counts the scores before it: n^2 comparisons a row. grid any, block 256.
 //   topk_select_segment   k <= 4096. Rows that may be long only: a block of 1024 per (row, segment) leaves the segment's
 //                         first k pairs in scratch. Segments without live scores, and all of a row whose live scores one
-//                         block takes, are left out. grid (segments, min(b, any)).
+//                         block takes, are left out. grid min(b*segments, any).
 //   topk_select_merge     a block of 1024 per row takes the first k of the row, or of its segments' pairs. grid min(b, any).
 //   topk_select_short     the same with a block of 512, k <= 1024 and rows of one segment.
 // A block counts the pairs that may be wanted in bins over the range of their scores, which gives the order of all but the
@@ -62,19 +62,18 @@ union Shared {
 
 // Row is where the results of a row go.
 struct Row {
-  const topk_args& a;
   const float* s;
-  long long labels, results; // elements before those of the row
-  __device__ __forceinline__ Row(const topk_args& args, long long row) : a(args), s(scoreRow(args, row)), labels(row * args.n), results(row * args.k) {}
+  const int* label; // of the row, null = none
+  float* value;
+  int* index;
+  __device__ __forceinline__ Row(const topk_args& a, long long row)
+      : s(scoreRow(a, row)), label(a.label ? (const int*)a.label + row * a.n : nullptr), value((float*)a.value + row * a.k), index((int*)a.index + row * a.k) {}
   // name is what Index holds for a pair.
-  __device__ __forceinline__ int name(Pair p) const { return a.label ? ((const int*)a.label)[labels + rankIndex(p)] : (int)rankIndex(p); }
-  __device__ __forceinline__ void put(unsigned place, float value, int name) const {
-    ((float*)a.value)[results + place] = value;
-    ((int*)a.index)[results + place] = name;
-  }
+  __device__ __forceinline__ int name(Pair p) const { return label ? label[rankIndex(p)] : (int)rankIndex(p); }
   __device__ __forceinline__ void put(unsigned place, Pair p, int name) const {
     const unsigned key = (unsigned)(p >> 32);
-    put(place, key == 1 || key == 0x80000000u ? s[rankIndex(p)] : rankScore(key), name); // NaN and zeros stay what they were
+    value[place] = key == 1 || key == 0x80000000u ? s[rankIndex(p)] : rankScore(key); // NaN and zeros stay what they were
+    index[place] = name;
   }
 };
 
@@ -98,29 +97,25 @@ __device__ void segment(const topk_args& a) {
   __shared__ Shared sh;
   awaitEarlier();
   letNext();
-  const long long from = blockIdx.x * segmentLength(a);
-  const unsigned k = (unsigned)a.k;
-  for (long long row = blockIdx.y; row < a.b; row += gridDim.y) {
-    const long long live = liveScores(a, row);
+  const long long length = segmentLength(a), segments = (a.n + length - 1) / length;
+  for (long long t = blockIdx.x; t < a.b * segments; t += gridDim.x) {
+    const long long row = t / segments, from = t % segments * length, live = liveScores(a, row);
     if (live <= kDirect || from >= live) continue; // merge knows
-    const unsigned n = (unsigned)min(segmentLength(a), live - from), want = min(n, k);
-    const Part out{(Pair*)a.scratch + (row * gridDim.x + blockIdx.x) * k};
+    const unsigned n = (unsigned)min(length, live - from), want = min(n, (unsigned)a.k);
+    Pair* out = (Pair*)a.scratch + t * a.k;
     Scores<kThreads> scores(scoreRow(a, row), from, n);
     scores.limit(n);
-    first<kThreads>(scores, want, sh, out);
-    for (unsigned i = want + threadIdx.x; i < k; i += kThreads) out.put(i, 0, 0);
+    first<kThreads>(scores, want, sh, Part{out});
+    for (unsigned i = want + threadIdx.x; i < a.k; i += kThreads) out[i] = 0;
     __syncthreads(); // sh is free
   }
 }
 
-template <int T> __device__ void merge(const topk_args& a) {
-  __shared__ Shared sh;
-  awaitEarlier();
-  letNext();
+template <int T, int kHeld> __device__ __forceinline__ void merge(const topk_args& a, Shared& sh) {
   const unsigned n = (unsigned)a.n, k = (unsigned)a.k;
   for (long long row = blockIdx.x;;) {
     const Row out(a, row);
-    Scores<T> scores(out.s, 0, n);
+    Scores<T, kHeld> scores(out.s, 0, n);
     const unsigned live = (unsigned)liveScores(a, row), want = min(live, k);
     if (T == kThreads && n > kWhole && live > kDirect) {
       const long long length = segmentLength(a), segments = (a.n + length - 1) / length;
@@ -130,7 +125,7 @@ template <int T> __device__ void merge(const topk_args& a) {
       scores.limit(live);
       first<T>(scores, want, sh, out);
     }
-    for (unsigned i = want + threadIdx.x; i < k; i += T) out.put(i, __int_as_float(0xff800000), -1);
+    for (unsigned i = want + threadIdx.x; i < k; i += T) out.value[i] = __int_as_float(0xff800000), out.index[i] = -1;
     if ((row += gridDim.x) >= a.b) return;
     __syncthreads(); // sh is free
   }
@@ -140,5 +135,18 @@ template <int T> __device__ void merge(const topk_args& a) {
 
 extern "C" __global__ void __launch_bounds__(256) topk_naive(const __grid_constant__ topk_args a) { naive(a); }
 extern "C" __global__ void __launch_bounds__(kThreads) topk_select_segment(const __grid_constant__ topk_args a) { segment(a); }
-extern "C" __global__ void __launch_bounds__(kThreads) topk_select_merge(const __grid_constant__ topk_args a) { merge<kThreads>(a); }
-extern "C" __global__ void __launch_bounds__(kShort, 2) topk_select_short(const __grid_constant__ topk_args a) { merge<kShort>(a); }
+extern "C" __global__ void __launch_bounds__(kThreads) topk_select_merge(const __grid_constant__ topk_args a) {
+  __shared__ Shared sh;
+  awaitEarlier();
+  letNext();
+  merge<kThreads, 4>(a, sh);
+}
+extern "C" __global__ void __launch_bounds__(kShort, 2) topk_select_short(const __grid_constant__ topk_args a) {
+  __shared__ Shared sh;
+  awaitEarlier();
+  letNext();
+  if (a.n <= 2 * kShort) // no more to a thread
+    merge<kShort, 2>(a, sh);
+  else
+    merge<kShort, 4>(a, sh);
+}

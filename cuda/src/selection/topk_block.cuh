@@ -20,47 +20,39 @@ __device__ __forceinline__ unsigned scoreKey(float v) {
 
 __device__ __forceinline__ Pair pairOf(unsigned key, unsigned index) { return (Pair)key << 32 | ~index; }
 
-constexpr int kAtOnce = 4;
+// Sources give f the keys and indices that a thread has, U at a time where there are many, and keys 0 among them.
 
-// Sources give f the keys that a thread has, kAtOnce at a time and keys 0 among them, with the index of the first; those of
-// the others are T apart.
-
-// Scores are those of a range of a row. The thread's first ones are on their way before it is known how many count.
-template <int T> struct Scores {
+// Scores are those of a range of a row. The thread's first kHeld are on their way before it is known how many count.
+template <int T, int kHeld = 4> struct Scores {
   static constexpr bool kGaps = false;
   const float* s;
   unsigned first, n;
-  unsigned held[kAtOnce]; // keys
+  unsigned held[kHeld]; // keys
 
   __device__ __forceinline__ Scores(const float* scores, long long from, unsigned most) {
     s = scores + from, first = (unsigned)from, n = most;
-    fetch(held, threadIdx.x);
-  }
-  __device__ __forceinline__ void fetch(unsigned (&key)[kAtOnce], unsigned i) const {
-    float v[kAtOnce];
 #pragma unroll
-    for (int j = 0; j < kAtOnce; j++) v[j] = i + j * T < n ? s[i + j * T] : 0.0f;
-#pragma unroll
-    for (int j = 0; j < kAtOnce; j++) key[j] = scoreKey(v[j]);
-  }
-  __device__ __forceinline__ void mask(unsigned (&key)[kAtOnce], unsigned i) const {
-#pragma unroll
-    for (int j = 0; j < kAtOnce; j++) key[j] = i + j * T < n ? key[j] : 0;
+    for (int j = 0; j < kHeld; j++) {
+      const unsigned i = threadIdx.x + j * T;
+      held[j] = scoreKey(i < n ? s[i] : 0.0f);
+    }
   }
   __device__ __forceinline__ void limit(unsigned live) {
     n = live;
-    mask(held, threadIdx.x);
+#pragma unroll
+    for (int j = 0; j < kHeld; j++) held[j] = threadIdx.x + j * T < n ? held[j] : 0;
   }
   __device__ __forceinline__ Pair operator()(unsigned i) const { return pairOf(scoreKey(s[i]), first + i); }
-  // pair is the pair of a key that each gave.
-  __device__ __forceinline__ Pair pair(unsigned key, unsigned index) const { return pairOf(key, index); }
-  template <class F> __device__ __forceinline__ void each(F f) const {
-    f(held, first + threadIdx.x);
+  template <int U, class F> __device__ __forceinline__ void each(F f) const {
+#pragma unroll
+    for (int j = 0; j < kHeld; j++) f(held[j], first + threadIdx.x + j * T);
 #pragma unroll 1
-    for (unsigned i = threadIdx.x + kAtOnce * T; i < n; i += kAtOnce * T) {
-      unsigned key[kAtOnce];
-      fetch(key, i), mask(key, i);
-      f(key, first + i);
+    for (unsigned i = threadIdx.x + kHeld * T; i < n; i += U * T) {
+      float v[U];
+#pragma unroll
+      for (int j = 0; j < U; j++) v[j] = i + j * T < n ? s[i + j * T] : 0.0f;
+#pragma unroll
+      for (int j = 0; j < U; j++) f(i + j * T < n ? scoreKey(v[j]) : 0, first + i + j * T);
     }
   }
 };
@@ -71,16 +63,16 @@ template <int T> struct Pairs {
   const Pair* p;
   unsigned n;
   __device__ __forceinline__ Pair operator()(unsigned i) const { return p[i]; }
-  template <class F> __device__ __forceinline__ void each(F f) const {
+  template <int U, class F> __device__ __forceinline__ void each(F f) const {
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < n; i += kAtOnce * T) {
-      unsigned key[kAtOnce];
+    for (unsigned i = threadIdx.x; i < n; i += U * T) {
+      Pair v[U];
 #pragma unroll
-      for (int j = 0; j < kAtOnce; j++) key[j] = i + j * T < n ? (unsigned)(p[i + j * T] >> 32) : 0;
-      f(key, i);
+      for (int j = 0; j < U; j++) v[j] = i + j * T < n ? p[i + j * T] : 0;
+#pragma unroll
+      for (int j = 0; j < U; j++) f((unsigned)(v[j] >> 32), rankIndex(v[j]));
     }
   }
-  __device__ __forceinline__ Pair pair(unsigned, unsigned i) const { return p[i]; }
 };
 
 // through is the inclusive sum over the lanes up to this one.

@@ -32,7 +32,7 @@ struct Range {
 template <int T, class Source> __device__ Range survey(const Source& src, unsigned k, Narrow& sh) {
   constexpr int kWarps = T / kLanes;
   unsigned low = ~0u, high = 0, count = 0;
-#pragma unroll 2
+#pragma unroll 4
   for (unsigned i = threadIdx.x; i < src.n; i += T) {
     const Pair p = src(i);
     const unsigned key = (unsigned)(p >> 32);
@@ -53,7 +53,7 @@ template <int T, class Source> __device__ unsigned cut(const Source& src, Range&
   const int shift = max(0, 64 - __clzll(r.low ^ r.high) - kDigit), lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   for (int i = threadIdx.x; i < kBins; i += T) sh.bins[i] = 0;
   __syncthreads();
-#pragma unroll 2
+#pragma unroll 4
   for (unsigned i = threadIdx.x; i < src.n; i += T) {
     const Pair p = src(i);
     if (p >= r.low && p <= r.high) atomicAdd(&sh.bins[(p >> shift) % kBins], 1u); // the bits above agree

@@ -46,10 +46,7 @@ template <int T, class Source> __device__ __forceinline__ Division bounds(const 
   constexpr int kWarps = T / kLanes;
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   unsigned high = 0;
-  src.each([&](const unsigned (&key)[kAtOnce], unsigned) {
-#pragma unroll
-    for (int j = 0; j < kAtOnce; j++) high = max(high, key[j]);
-  });
+  src.template each<4>([&](unsigned key, unsigned) { high = max(high, key); });
   // Where as many threads as are wanted have a score, the least of their largest will do, or that of groups of them. It is
   // held less 1: 0 comes last.
   unsigned low = high - 1;
@@ -57,10 +54,7 @@ template <int T, class Source> __device__ __forceinline__ Division bounds(const 
     for (unsigned o = 1; o < kLanes && 2 * o * want <= T; o *= 2) low = max(low, __shfl_xor_sync(kAllLanes, low, o));
   if (Source::kGaps || want > T) {
     low = ~0u;
-    src.each([&](const unsigned (&key)[kAtOnce], unsigned) {
-#pragma unroll
-      for (int j = 0; j < kAtOnce; j++) low = min(low, key[j] - 1);
-    });
+    src.template each<4>([&](unsigned key, unsigned) { low = min(low, key - 1); });
   }
   low = __reduce_min_sync(kAllLanes, low), high = __reduce_max_sync(kAllLanes, high);
   if (lane == 0) sh.low[warp] = low, sh.high[warp] = high;
@@ -69,38 +63,25 @@ template <int T, class Source> __device__ __forceinline__ Division bounds(const 
   return Division(low, high);
 }
 
-// locate turns counts into starts and finds the bin of the want-th pair. A part of the block does it: what is done once costs
-// less with fewer warps.
+// locate turns counts into starts and finds the bin of the want-th pair.
 template <int T> __device__ __forceinline__ void locate(unsigned want, Spread& sh) {
-  constexpr int kPart = 256, kOwn = kBins / kPart;
-  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
-  const bool mine = threadIdx.x < kPart; // whole warps
-  uint4* bins = (uint4*)sh.bins + threadIdx.x * (kOwn / 4);
-  uint4 count[kOwn / 4];
-  unsigned sum = 0, to = 0;
-  if (mine) {
+  constexpr int kOwn = kBins / T;
+  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes, first = threadIdx.x * kOwn;
+  unsigned count[kOwn], sum = 0;
 #pragma unroll
-    for (int e = 0; e < kOwn / 4; e++) count[e] = bins[e], sum += count[e].x + count[e].y + count[e].z + count[e].w;
-    to = through(sum);
-    if (lane == kLanes - 1) sh.sum[warp] = to;
-  }
+  for (int e = 0; e < kOwn; e++) count[e] = sh.bins[first + e], sum += count[e];
+  const unsigned to = through(sum);
+  if (lane == kLanes - 1) sh.sum[warp] = to;
   __syncthreads();
-  if (mine) {
-    unsigned start = to - sum + __reduce_add_sync(kAllLanes, lane < warp ? sh.sum[lane] : 0), crowd = 0, last = kBins, end = 0, first = threadIdx.x * kOwn;
-    const auto next = [&](unsigned& c) {
-      const unsigned from = start;
-      start += c;
-      if (from < want) crowd = max(crowd, c), last = first, end = start;
-      c = from, first++;
-    };
+  unsigned start = to - sum + __reduce_add_sync(kAllLanes, lane < warp ? sh.sum[lane] : 0), crowd = 0, last = kBins, end = 0;
 #pragma unroll
-    for (int e = 0; e < kOwn / 4; e++) {
-      next(count[e].x), next(count[e].y), next(count[e].z), next(count[e].w);
-      bins[e] = count[e];
-    }
-    if (last < kBins && end >= want) sh.last = last, sh.end = end; // one thread
-    if (crowd > kFew) atomicMax(&sh.crowd, crowd);
+  for (int e = 0; e < kOwn; e++) {
+    sh.bins[first + e] = start;
+    if (start < want) crowd = max(crowd, count[e]), last = first + e, end = start + count[e];
+    start += count[e];
   }
+  if (last < kBins && end >= want) sh.last = last, sh.end = end; // one thread
+  if (crowd > kFew) atomicMax(&sh.crowd, crowd);
   __syncthreads();
 }
 
@@ -111,12 +92,8 @@ __device__ __forceinline__ bool spread(const Source& src, unsigned want, Spread&
   clear<T>(sh);
   Division d = bounds<T>(src, want, sh);
   for (;;) {
-    src.each([&](const unsigned (&key)[kAtOnce], unsigned) {
-#pragma unroll
-      for (int j = 0; j < kAtOnce; j++) {
-        unsigned* bin = &sh.bins[d.bin(key[j])];
-        if (key[j] >= d.low) atomicAdd(bin, 1u);
-      }
+    src.template each<2>([&](unsigned key, unsigned) {
+      if (key >= d.low) atomicAdd(&sh.bins[d.bin(key)], 1u);
     });
     __syncthreads();
     locate<T>(want, sh);
@@ -131,17 +108,9 @@ __device__ __forceinline__ bool spread(const Source& src, unsigned want, Spread&
     __syncthreads();
   }
   const unsigned last = sh.last, end = sh.end;
-  src.each([&](const unsigned (&key)[kAtOnce], unsigned index) {
-    unsigned at[kAtOnce];
-#pragma unroll
-    for (int j = 0; j < kAtOnce; j++) {
-      const unsigned bin = d.bin(key[j]);
-      at[j] = ~0u;
-      if (key[j] >= d.low && bin <= last) at[j] = atomicAdd(&sh.bins[bin], 1u);
-    }
-#pragma unroll
-    for (int j = 0; j < kAtOnce; j++)
-      if (at[j] != ~0u) sh.placed[at[j]] = src.pair(key[j], index + j * T);
+  src.template each<2>([&](unsigned key, unsigned index) {
+    const unsigned bin = d.bin(key);
+    if (key >= d.low && bin <= last) sh.placed[atomicAdd(&sh.bins[bin], 1u)] = pairOf(key, index);
   });
   __syncthreads();
   for (unsigned i = threadIdx.x; i < end; i += T) {
