@@ -23,7 +23,7 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	pairs.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsx1AVX512BF16, 2: maxsimDotsx2AVX512BF16}
 
 	amx := pairs
-	amx.step, amx.sweep = 8, maxsimSweepAVX512
+	amx.step = 8
 	amx.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsx1AMX, 2: maxsimDotsx2AMX}
 	return map[string]*maxsimUnit{"avx2": &avx2, "avx512": &avx512, "avx512bf16": &pairs, "amx": &amx}
 }()

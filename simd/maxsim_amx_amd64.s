@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func maxsimDotsx1AMX(panel *float32, doc *uint16, stride int, d int, n int, out *float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·maxsimDotsx1AMX(SB), NOSPLIT, $64-48
 	MOVQ      panel+0(FP), R8
 	MOVQ      doc+8(FP), R9
@@ -28,8 +28,8 @@ TEXT ·maxsimDotsx1AMX(SB), NOSPLIT, $64-48
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	MOVQ      AX, R13
-	SHLQ      $0x02, R13
+	MOVQ      AX, R15
+	SHLQ      $0x02, R15
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -38,9 +38,9 @@ TEXT ·maxsimDotsx1AMX(SB), NOSPLIT, $64-48
 	MOVB      SI, 50(SP)
 	MOVW      $0x0040, 22(SP)
 	MOVB      SI, 51(SP)
-	MOVW      R13, 24(SP)
+	MOVW      R15, 24(SP)
 	MOVB      SI, 52(SP)
-	MOVW      R13, 26(SP)
+	MOVW      R15, 26(SP)
 	MOVB      SI, 53(SP)
 	MOVW      $0x0040, 28(SP)
 	MOVB      AL, 54(SP)
@@ -72,83 +72,103 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	LEAQ (BX)(R10*8), R13
+	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
 pairpass:
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xb4
-	BYTE $0x11
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xa4
-	BYTE $0x10
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xc4
-	ADDQ R13, AX
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xac
-	BYTE $0x13
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xd5
-	ADDQ R13, BX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	DECQ SI
-	JNZ  pairpass
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x84
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x94
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x04
-	BYTE $0x00
-	BYTE $0x00
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	ADDQ $0x00000800, DI
-	SUBQ $0x00000020, R12
-	JMP  pair
+	MOVQ R15, R14
+
+pairpassask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	PREFETCHT0 2304(R13)
+	PREFETCHT1 16640(R13)
+	PREFETCHT0 2368(R13)
+	PREFETCHT0 2432(R13)
+	PREFETCHT1 16768(R13)
+	PREFETCHT0 2496(R13)
+	ADDQ       $0x00000200, R13
+	SUBQ       $0x00000010, R14
+	JNZ        pairpassask
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x11
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x10
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	ADDQ       R15, AX
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xac
+	BYTE       $0x13
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xd5
+	ADDQ       R15, BX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	DECQ       SI
+	JNZ        pairpass
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x84
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x94
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x04
+	BYTE       $0x00
+	BYTE       $0x00
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	ADDQ       $0x00000800, DI
+	SUBQ       $0x00000020, R12
+	JMP        pair
 
 single:
 	CMPQ R12, $0x00000010
@@ -161,55 +181,68 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
 singlepass:
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xb4
-	BYTE $0x11
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xa4
-	BYTE $0x10
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xc4
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	DECQ SI
-	JNZ  singlepass
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x84
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	ADDQ $0x00000400, DI
-	SUBQ $0x00000010, R12
-	JMP  single
+	MOVQ R15, R14
+
+singlepassask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	ADDQ       $0x00000100, R13
+	SUBQ       $0x00000010, R14
+	JNZ        singlepassask
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x11
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x10
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	ADDQ       R15, AX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	DECQ       SI
+	JNZ        singlepass
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x84
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	ADDQ       $0x00000400, DI
+	SUBQ       $0x00000010, R12
+	JMP        single
 
 few:
 	CMPQ   R12, $0x00000000
@@ -230,54 +263,67 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
 lastpass:
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xb4
-	BYTE $0x11
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xa4
-	BYTE $0x10
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xc4
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	DECQ SI
-	JNZ  lastpass
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x84
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	ADDQ $0x00000400, DI
-	SUBQ $0x00000010, R12
+	MOVQ R15, R14
+
+lastpassask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	ADDQ       $0x00000100, R13
+	SUBQ       $0x00000010, R14
+	JNZ        lastpassask
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x11
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x10
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	ADDQ       R15, AX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	DECQ       SI
+	JNZ        lastpass
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x84
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	ADDQ       $0x00000400, DI
+	SUBQ       $0x00000010, R12
 
 end:
 	BYTE $0xc4
@@ -289,7 +335,7 @@ end:
 	RET
 
 // func maxsimDotsx2AMX(panel *float32, doc *uint16, stride int, d int, n int, out *float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·maxsimDotsx2AMX(SB), NOSPLIT, $64-48
 	MOVQ      panel+0(FP), R8
 	MOVQ      doc+8(FP), R9
@@ -312,8 +358,8 @@ TEXT ·maxsimDotsx2AMX(SB), NOSPLIT, $64-48
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	MOVQ      AX, R13
-	SHLQ      $0x02, R13
+	MOVQ      AX, R15
+	SHLQ      $0x02, R15
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -322,9 +368,9 @@ TEXT ·maxsimDotsx2AMX(SB), NOSPLIT, $64-48
 	MOVB      SI, 50(SP)
 	MOVW      $0x0040, 22(SP)
 	MOVB      SI, 51(SP)
-	MOVW      R13, 24(SP)
+	MOVW      R15, 24(SP)
 	MOVB      SI, 52(SP)
-	MOVW      R13, 26(SP)
+	MOVW      R15, 26(SP)
 	MOVB      SI, 53(SP)
 	MOVW      $0x0040, 28(SP)
 	MOVB      AL, 54(SP)
@@ -366,125 +412,145 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	LEAQ (BX)(R10*8), R13
+	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
 pairpass:
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xb4
-	BYTE $0x11
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xbc
-	BYTE $0x11
-	BYTE $0x40
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xa4
-	BYTE $0x10
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xc4
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x42
-	BYTE $0x5c
-	BYTE $0xcc
-	ADDQ R13, AX
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xac
-	BYTE $0x13
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xd5
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x42
-	BYTE $0x5c
-	BYTE $0xdd
-	ADDQ R13, BX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	DECQ SI
-	JNZ  pairpass
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x84
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x8c
-	BYTE $0x17
-	BYTE $0x40
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x94
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x08
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x9c
-	BYTE $0x17
-	BYTE $0x40
-	BYTE $0x08
-	BYTE $0x00
-	BYTE $0x00
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	ADDQ $0x00001000, DI
-	SUBQ $0x00000020, R12
-	JMP  pair
+	MOVQ R15, R14
+
+pairpassask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	PREFETCHT0 2304(R13)
+	PREFETCHT1 16640(R13)
+	PREFETCHT0 2368(R13)
+	PREFETCHT0 2432(R13)
+	PREFETCHT1 16768(R13)
+	PREFETCHT0 2496(R13)
+	ADDQ       $0x00000200, R13
+	SUBQ       $0x00000010, R14
+	JNZ        pairpassask
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x11
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xbc
+	BYTE       $0x11
+	BYTE       $0x40
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x10
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xcc
+	ADDQ       R15, AX
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xac
+	BYTE       $0x13
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xd5
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xdd
+	ADDQ       R15, BX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	DECQ       SI
+	JNZ        pairpass
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x84
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x8c
+	BYTE       $0x17
+	BYTE       $0x40
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x94
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x08
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x9c
+	BYTE       $0x17
+	BYTE       $0x40
+	BYTE       $0x08
+	BYTE       $0x00
+	BYTE       $0x00
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	ADDQ       $0x00001000, DI
+	SUBQ       $0x00000020, R12
+	JMP        pair
 
 single:
 	CMPQ R12, $0x00000010
@@ -502,82 +568,95 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
 singlepass:
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xb4
-	BYTE $0x11
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xbc
-	BYTE $0x11
-	BYTE $0x40
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xa4
-	BYTE $0x10
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xc4
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x42
-	BYTE $0x5c
-	BYTE $0xcc
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	DECQ SI
-	JNZ  singlepass
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x84
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x8c
-	BYTE $0x17
-	BYTE $0x40
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	ADDQ $0x00000800, DI
-	SUBQ $0x00000010, R12
-	JMP  single
+	MOVQ R15, R14
+
+singlepassask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	ADDQ       $0x00000100, R13
+	SUBQ       $0x00000010, R14
+	JNZ        singlepassask
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x11
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xbc
+	BYTE       $0x11
+	BYTE       $0x40
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x10
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xcc
+	ADDQ       R15, AX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	DECQ       SI
+	JNZ        singlepass
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x84
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x8c
+	BYTE       $0x17
+	BYTE       $0x40
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	ADDQ       $0x00000800, DI
+	SUBQ       $0x00000010, R12
+	JMP        single
 
 few:
 	CMPQ   R12, $0x00000000
@@ -603,81 +682,94 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
 lastpass:
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xb4
-	BYTE $0x11
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xbc
-	BYTE $0x11
-	BYTE $0x40
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xa2
-	BYTE $0x7b
-	BYTE $0x4b
-	BYTE $0xa4
-	BYTE $0x10
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x4a
-	BYTE $0x5c
-	BYTE $0xc4
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x42
-	BYTE $0x5c
-	BYTE $0xcc
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	DECQ SI
-	JNZ  lastpass
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x84
-	BYTE $0x17
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0xc4
-	BYTE $0xe2
-	BYTE $0x7a
-	BYTE $0x4b
-	BYTE $0x8c
-	BYTE $0x17
-	BYTE $0x40
-	BYTE $0x00
-	BYTE $0x00
-	BYTE $0x00
-	LEAQ (R9)(R10*8), R9
-	LEAQ (R9)(R10*8), R9
-	ADDQ $0x00000800, DI
-	SUBQ $0x00000010, R12
+	MOVQ R15, R14
+
+lastpassask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	ADDQ       $0x00000100, R13
+	SUBQ       $0x00000010, R14
+	JNZ        lastpassask
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xb4
+	BYTE       $0x11
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xbc
+	BYTE       $0x11
+	BYTE       $0x40
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xa2
+	BYTE       $0x7b
+	BYTE       $0x4b
+	BYTE       $0xa4
+	BYTE       $0x10
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x4a
+	BYTE       $0x5c
+	BYTE       $0xc4
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x42
+	BYTE       $0x5c
+	BYTE       $0xcc
+	ADDQ       R15, AX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	LEAQ       (CX)(R15*8), CX
+	DECQ       SI
+	JNZ        lastpass
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x84
+	BYTE       $0x17
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0xc4
+	BYTE       $0xe2
+	BYTE       $0x7a
+	BYTE       $0x4b
+	BYTE       $0x8c
+	BYTE       $0x17
+	BYTE       $0x40
+	BYTE       $0x00
+	BYTE       $0x00
+	BYTE       $0x00
+	LEAQ       (R9)(R10*8), R9
+	LEAQ       (R9)(R10*8), R9
+	ADDQ       $0x00000800, DI
+	SUBQ       $0x00000010, R12
 
 end:
 	BYTE $0xc4
@@ -685,34 +777,5 @@ end:
 	BYTE $0x78
 	BYTE $0x49
 	BYTE $0xc0
-	VZEROUPPER
-	RET
-
-// func maxsimSweepAVX512(p *byte, n int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·maxsimSweepAVX512(SB), NOSPLIT, $0-16
-	MOVQ p+0(FP), AX
-	MOVQ n+8(FP), CX
-
-pass:
-	PREFETCHT0 4096(AX)
-	VMOVUPS    (AX), Z0
-	PREFETCHT0 4160(AX)
-	VMOVUPS    64(AX), Z1
-	PREFETCHT0 4224(AX)
-	VMOVUPS    128(AX), Z2
-	PREFETCHT0 4288(AX)
-	VMOVUPS    192(AX), Z3
-	PREFETCHT0 4352(AX)
-	VMOVUPS    256(AX), Z4
-	PREFETCHT0 4416(AX)
-	VMOVUPS    320(AX), Z5
-	PREFETCHT0 4480(AX)
-	VMOVUPS    384(AX), Z6
-	PREFETCHT0 4544(AX)
-	VMOVUPS    448(AX), Z7
-	ADDQ       $0x00000200, AX
-	SUBQ       $0x00000200, CX
-	JG         pass
 	VZEROUPPER
 	RET

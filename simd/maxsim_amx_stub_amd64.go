@@ -17,8 +17,3 @@ func maxsimDotsx1AMX(panel *float32, doc *uint16, stride int, d int, n int, out 
 //
 //go:noescape
 func maxsimDotsx2AMX(panel *float32, doc *uint16, stride int, d int, n int, out *float32)
-
-// maxsimSweepAVX512 loads n bytes, a multiple of 512, in order, and keeps none of them.
-//
-//go:noescape
-func maxsimSweepAVX512(p *byte, n int)

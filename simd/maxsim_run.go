@@ -40,7 +40,6 @@ type maxsim struct {
 	bestAt, index          []int32
 	rows                   []byte
 	pitch                  int64
-	swept                  int64 // document tokens brought near by this tile, up to this one
 }
 
 // attach points at scratch; the offsets become the clamped copies there.
@@ -60,7 +59,7 @@ func (m *maxsim) attach(t *Task) {
 // start clamps the offsets, marks query tokens that no query owns and packs the panels.
 func (m *maxsim) start(t *Task) {
 	queryOff, docOff := m.queryOff, m.docOff
-	m.ask(m.query, min(m.tq, packRows)) // on its way while offsets are looked at
+	m.ask(m.query, min(m.tq, packRows)*m.rowBytes()) // on its way while offsets are looked at
 	m.attach(t)
 	clampOffsets(t, m.offOperands[0], queryOff, m.queryOff, m.tq)
 	clampOffsets(t, m.offOperands[1], docOff, m.docOff, m.td)
@@ -80,13 +79,20 @@ func (m *maxsim) start(t *Task) {
 	}
 }
 
-// askMost bounds what is asked for at once to half of a first-level cache.
-const askMost = 16 << 10
+const (
+	// askMost bounds what is asked for at once to half of a first-level cache.
+	askMost = 16 << 10
+	// askDocs is the bytes of documents asked for before the first product: a tile, and as far
+	// beyond as products ask.
+	askDocs = 8 << 10
+)
 
-// ask has n token rows from p on fetched, some of them if they are long.
+func (m *maxsim) rowBytes() int64 { return m.d * rowSizes[m.kind] }
+
+// ask has n bytes from p on fetched, some of them if they are many.
 func (m *maxsim) ask(p unsafe.Pointer, n int64) {
-	if bytes := min(n*m.d*rowSizes[m.kind], askMost); m.unit.prefetch != nil && bytes > 0 {
-		m.unit.prefetch((*byte)(p), int(bytes))
+	if n = min(n, askMost); m.unit.prefetch != nil && n > 0 {
+		m.unit.prefetch((*byte)(p), int(n))
 	}
 }
 
@@ -138,9 +144,9 @@ func (m *maxsim) pack(g queryGroup) {
 			token := min(g.from+at+j, g.to-1) // lanes beyond the tokens repeat the last
 			n := min(packRows, g.to-token)
 			if ahead := token + n; ahead < m.tq {
-				m.ask(unsafe.Add(m.query, ahead*m.d*rowSizes[m.kind]), min(packRows, m.tq-ahead))
+				m.ask(unsafe.Add(m.query, ahead*m.rowBytes()), min(packRows, m.tq-ahead)*m.rowBytes())
 			} else {
-				m.ask(m.doc, min(m.td, 2*packRows)) // the first tiles: later ones are asked for by the products
+				m.ask(m.doc, min(askDocs, m.td*m.rowBytes())) // later ones are asked for by the products
 			}
 			m.packTokens(token, n, add(panel, int(j)), int(lanes))
 			if m.queryScale != nil {
@@ -230,23 +236,8 @@ func (m *maxsim) tile(i int64) {
 	block, groups := m.block(), max(1, m.groups())
 	g := m.group(i % groups)
 	lo := i / groups * block
-	m.swept = m.docOff[lo]
-	m.sweep(m.swept)
 	for j := lo; j < min(lo+block, m.nd); j++ {
 		m.document(&g, j)
-	}
-}
-
-// sweep brings the tokens of a chunk from the given one on near, those that are not yet, where
-// rows are multiplied as they lie in memory. The next document's are next.
-func (m *maxsim) sweep(token int64) {
-	if m.unit.sweep == nil || m.docMask != nil || m.converts() {
-		return
-	}
-	from, size := max(m.swept, token), m.d*rowSizes[m.kind]
-	if n := (min(token+maxsimChunk, m.td) - from) * size &^ 511; n > 0 {
-		m.unit.sweep((*byte)(unsafe.Add(m.doc, from*size)), int(n))
-		m.swept = from + n/size
 	}
 }
 
@@ -315,7 +306,6 @@ const ordinal = -1 << 30
 // multiply takes the products of a chunk with every panel of the group, and their maxima.
 func (m *maxsim) multiply(g *queryGroup, c *chunk) {
 	rows, stride, kind := m.chunkRows(c)
-	m.sweep(c.end)
 	scale := m.scales(c)
 	first := int(m.index[0])
 	if c.gaps {

@@ -34,9 +34,6 @@ type maxsimUnit struct {
 	packBF16 func(src *uint16, stride, rows, d int, panel *float32, lanes int)
 	// prefetch asks for n bytes, at least 1, that will be read soon; nil: the hardware has to guess.
 	prefetch func(p *byte, n int)
-	// sweep reads n bytes, a multiple of 512, in order, for products that do not ask for rows
-	// themselves; nil: they do.
-	sweep func(p *byte, n int)
 	// widen and decode convert n components to f32.
 	widen  func(dst *float32, src *uint16, n int)
 	decode func(dst *float32, src *uint8, n int)

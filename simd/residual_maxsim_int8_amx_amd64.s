@@ -27,8 +27,8 @@ TEXT ·residualDotsx1AMX(SB), NOSPLIT, $64-56
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	MOVQ      AX, R13
-	SHLQ      $0x02, R13
+	MOVQ      AX, R15
+	SHLQ      $0x02, R15
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -37,9 +37,9 @@ TEXT ·residualDotsx1AMX(SB), NOSPLIT, $64-56
 	MOVB      SI, 50(SP)
 	MOVW      $0x0040, 22(SP)
 	MOVB      SI, 51(SP)
-	MOVW      R13, 24(SP)
+	MOVW      R15, 24(SP)
 	MOVB      SI, 52(SP)
-	MOVW      R13, 26(SP)
+	MOVW      R15, 26(SP)
 	MOVB      SI, 53(SP)
 	MOVW      $0x0040, 28(SP)
 	MOVB      AL, 54(SP)
@@ -83,6 +83,8 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	LEAQ (BX)(R10*8), R13
+	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -112,7 +114,7 @@ pairpass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xc4
-	ADDQ R13, AX
+	ADDQ R15, AX
 	BYTE $0xc4
 	BYTE $0xa2
 	BYTE $0x7b
@@ -128,9 +130,9 @@ pairpass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xd5
-	ADDQ R13, BX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
+	ADDQ R15, BX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
 	DECQ SI
 	JNZ  pairpass
 	BYTE $0xc4
@@ -179,6 +181,7 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -208,9 +211,9 @@ singlepass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xc4
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
+	ADDQ R15, AX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
 	DECQ SI
 	JNZ  singlepass
 	BYTE $0xc4
@@ -255,6 +258,7 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -284,9 +288,9 @@ lastpass:
 	BYTE $0x49
 	BYTE $0x5e
 	BYTE $0xc4
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
+	ADDQ R15, AX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
 	DECQ SI
 	JNZ  lastpass
 	BYTE $0xc4
@@ -336,8 +340,8 @@ TEXT ·residualDotsx2AMX(SB), NOSPLIT, $64-56
 	CMOVQGT   BX, AX
 	BSFQ      AX, CX
 	SHRQ      CL, R11
-	MOVQ      AX, R13
-	SHLQ      $0x02, R13
+	MOVQ      AX, R15
+	SHLQ      $0x02, R15
 	MOVW      $0x0040, 16(SP)
 	MOVB      SI, 48(SP)
 	MOVW      $0x0040, 18(SP)
@@ -346,9 +350,9 @@ TEXT ·residualDotsx2AMX(SB), NOSPLIT, $64-56
 	MOVB      SI, 50(SP)
 	MOVW      $0x0040, 22(SP)
 	MOVB      SI, 51(SP)
-	MOVW      R13, 24(SP)
+	MOVW      R15, 24(SP)
 	MOVB      SI, 52(SP)
-	MOVW      R13, 26(SP)
+	MOVW      R15, 26(SP)
 	MOVB      SI, 53(SP)
 	MOVW      $0x0040, 28(SP)
 	MOVB      AL, 54(SP)
@@ -412,6 +416,8 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	LEAQ (BX)(R10*8), R13
+	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -456,7 +462,7 @@ pairpass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xcc
-	ADDQ R13, AX
+	ADDQ R15, AX
 	BYTE $0xc4
 	BYTE $0xa2
 	BYTE $0x7b
@@ -477,11 +483,11 @@ pairpass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xdd
-	ADDQ R13, BX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
+	ADDQ R15, BX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
 	DECQ SI
 	JNZ  pairpass
 	BYTE $0xc4
@@ -560,6 +566,7 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -604,11 +611,11 @@ singlepass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xcc
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
+	ADDQ R15, AX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
 	DECQ SI
 	JNZ  singlepass
 	BYTE $0xc4
@@ -673,6 +680,7 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
+	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -717,11 +725,11 @@ lastpass:
 	BYTE $0x41
 	BYTE $0x5e
 	BYTE $0xcc
-	ADDQ R13, AX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
-	LEAQ (CX)(R13*8), CX
+	ADDQ R15, AX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
+	LEAQ (CX)(R15*8), CX
 	DECQ SI
 	JNZ  lastpass
 	BYTE $0xc4
