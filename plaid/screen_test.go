@@ -76,7 +76,10 @@ func TestScreenLeavesOpen(t *testing.T) {
 		var want [][]plaid.Hit
 		for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
 			s := searcher(t, load(t, host.Backend{}, src, plaid.LoadOptions{Screen: screen}))
-			for range 2 {
+			for i := range 3 {
+				if i == 2 {
+					s.Narrow()
+				}
 				hits, stats, err := s.SearchBatch(context.Background(), queries, 2, o)
 				require.NoError(t, err)
 				if want == nil {

@@ -58,6 +58,8 @@ type Searcher struct {
 
 	twin  *Searcher // takes half of a large batch
 	split bool      // where that gains time
+	room  int64     // settleRoom and settleWhole, less in tests
+	whole int64
 
 	measuring bool // screens are compared: nothing may fall back
 }
@@ -71,7 +73,7 @@ func (ix *Index) NewSearcher() (*Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Searcher{ix: ix, stream: stream, split: !ix.hosted()}, nil
+	return &Searcher{ix: ix, stream: stream, split: !ix.hosted(), room: settleRoom, whole: settleWhole}, nil
 }
 
 // Search returns the first k documents for a query of len(query)/Dim tokens, by canonical

@@ -82,7 +82,7 @@ func (s *Searcher) start(last int64) error {
 		}
 		if s.form != ScreenNone && s.screenable() && (s.measuring || s.ix.screens.pays(work, float64(last)/float64(sh.list))) {
 			r.screen, sh.last = s.form, last
-			sh.settle = min(sh.list, max(settleRoom/sh.nq, last))
+			sh.settle = min(sh.list, max(s.room/sh.nq, 1))
 		}
 	}
 	r.sh = sh

@@ -133,7 +133,7 @@ func (s *Searcher) leave() error {
 	r, v := &s.run, &s.v
 	s.left = s.left[:0]
 	rows, list := int64(1), r.sh.list // that come down together
-	if r.sh.nq*list <= settleWhole {
+	if r.sh.nq*list <= s.whole {
 		rows = r.sh.nq
 	}
 	scores, docs := s.floating(rows*list), s.sel.docs
