@@ -17,7 +17,7 @@ var (
 	_ = Bind(kernels.ResidualMaxSim, backend.Binding{
 		Kernel: "residual_maxsim_f16", Variant: "scan", Requires: []string{"sm_80"}, Class: "scan",
 		Tile: map[string]int64{"tq": chunkRows, "td": 16, "d": 16}, Accept: acceptScan,
-		Note: "scores of all centroids first, then warp products of the residuals; up to 8 chunks of 32 query tokens, 2 or 4 bits, d up to 128",
+		Note: "scores of all centroids first, then warp products of the residuals; up to 4 chunks of 32 query tokens, 2 or 4 bits, d up to 128",
 	}, Launcher[kernels.ResidualMaxSimArgs]{
 		Source: "residual_maxsim_scan", Stages: residualScanStages(), Spills: "a few addresses around the products",
 		Workspace: func(c *backend.Call) int64 { return scanChunks * (chunkRows*2*c.Axes[6] + scanBlocks*4) },
@@ -79,7 +79,7 @@ func residualMMAStages() []Stage[kernels.ResidualMaxSimArgs] {
 }
 
 const (
-	scanChunks = 8    // of query tokens at most
+	scanChunks = 4    // of query tokens at most
 	scanBlocks = 1024 // that score centroids for a chunk, at most
 )
 
@@ -91,11 +91,11 @@ func residualScanStages() []Stage[kernels.ResidualMaxSimArgs] {
 		g.Skip = g.Skip || c.Axes[2]*c.Axes[8] == 0
 	}}}
 	for i, f := range packedForms {
-		shared := scanTiles.shared(8*f.words/f.bits, true)
-		stages = append(stages, Stage[kernels.ResidualMaxSimArgs]{Name: f.name, Shared: int(shared),
+		shared := f.screenShared(2)
+		stages = append(stages, Stage[kernels.ResidualMaxSimArgs]{Name: f.name, Shared: shared,
 			Geometry: func(a *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
-				scanTiles.grid(g, c.Axes[2], c.Axes[8], a.QueryOff.Max)
-				g.Shared = uint32(scanTiles.shared(8*f.words/f.bits, c.Axes[2] > 1 || c.Axes[0] > chunkRows))
+				g.Plane(residualBlocks(c.Axes[8], c.Axes[2], screenWaves*3*int64(g.Units)), c.Axes[2], residualThreads)
+				g.Shared = uint32(shared)
 				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[4])
 			}})
 	}
@@ -121,9 +121,8 @@ func acceptScan(c *backend.Call) error {
 		return l.refuse("up to %d chunks of %d query tokens, at most %d", n, chunkRows, scanChunks)
 	case a.Normalize:
 		return l.refuse("norms to compute")
-	}
-	if err := l.acceptTiles(c.Axes[0], c.Axes[3], a.DocOff.Max); err != nil {
-		return err
+	case a.DocOff.Max > maxRagged:
+		return l.refuse("a document of %d tokens, at most %d", a.DocOff.Max, maxRagged)
 	}
 	return l.acceptPacked(c, a.Bits, 3)
 }

@@ -55,3 +55,9 @@ func residualInt8Naive(instance string) bool {
 		}}},
 	})
 }
+
+// screenShared is the shared memory of the scan's rings: four slots of packed words and inverse norms of two tokens for each
+// thread, and two of their centroid scores, eight a token, bytes each.
+func (f *packedForm) screenShared(bytes int) int {
+	return residualThreads * (4*2*(4*int(f.words)+4) + 2*2*8*bytes)
+}

@@ -1,19 +1,17 @@
 // residual_maxsim in f16 where many document tokens meet few query tokens: <q, (centroid + weights) * inverse> is (<q, centroid>
 // + <q, weights>) * inverse, and a token's 32 centroid scores are a quarter of the bytes of its centroid. A first kernel
-// multiplies all centroids with up to eight chunks of 32 query tokens; their scores are rounded to f16 as decoded vectors would
+// multiplies all centroids with up to four chunks of 32 query tokens; their scores are rounded to f16 as decoded vectors would
 // be. Where one would leave the range of f16, the launch is left to the body that decodes whole tokens.
 #pragma once
 #include "args/residual_maxsim_args.h"
 #include "plaid/plaid_fixed.cuh"
 #include "plaid/plaid_mma.cuh"
 #include "plaid/residual_half.cuh"
-#include "plaid/residual_tiles.cuh"
+#include "plaid/residual_screen.cuh"
 
 namespace plaid {
 
-constexpr int kScanChunks = 8;
-constexpr int kScanWarps = 4, kScanThreads = kScanWarps * kLanes;
-constexpr unsigned kInfinite = 0x7c00; // exponent of an f16 that is not finite
+constexpr int kScanChunks = 4;
 constexpr int kScanBlocks = 1024; // most blocks of the first kernel for a chunk
 
 // Table is the scratch: f16 scores [chunk][k][32], then a word for each block of the first kernel, not 0 where a score is too
@@ -41,16 +39,15 @@ __device__ __forceinline__ long long chunksBefore(const residual_maxsim_args& a,
   return n;
 }
 
-// loadFragments takes rows query tokens from the first as column fragments of the products. A lane has neighbouring words of a
-// row, or, Spread, every fourth.
-template <class Pack, int Words, bool Spread> __device__ __forceinline__ void loadFragments(const residual_maxsim_args& a, long long first, int rows, unsigned (&b)[4][Words * Pack::kRegisters / 2][2]) {
+// loadFragments takes rows query tokens from the first as column fragments of the products.
+template <class Pack, int Words> __device__ __forceinline__ void loadFragments(const residual_maxsim_args& a, long long first, int rows, unsigned (&b)[4][Words * Pack::kRegisters / 2][2]) {
   const int lane = threadIdx.x % kLanes, column = lane / 4, words = (int)a.d * Pack::kBits / 32;
 #pragma unroll
   for (int n = 0; n < 4; n++) {
     const int q = column / 2 * 8 + n * 2 + column % 2;
 #pragma unroll
     for (int w = 0; w < Words; w++) {
-      const int word = Spread ? lane % 4 + 4 * w : lane % 4 * Words + w;
+      const int word = lane % 4 + 4 * w;
       unsigned r[Pack::kRegisters] = {};
       if (q < rows && word < words) Pack::arrange((const uint4*)((const unsigned short*)a.query + (first + q) * a.d + word * (32 / Pack::kBits)), r);
 #pragma unroll
@@ -77,8 +74,8 @@ __device__ __forceinline__ void centroidScores(const residual_maxsim_args& a) {
   int any = chunks > kScanChunks; // offsets of the device that say more than they declared
   if (rows >= 0 && !any) {
     unsigned b[4][8][2];
-    loadFragments<HalfPack4, kWords, true>(a, first, rows, b);
-    for (long long tile = (long long)blockIdx.x * kScanWarps + warp; tile * 16 < a.k; tile += (long long)gridDim.x * kScanWarps) {
+    loadFragments<HalfPack4, kWords>(a, first, rows, b);
+    for (long long tile = (long long)blockIdx.x * kScreenWarps + warp; tile * 16 < a.k; tile += (long long)gridDim.x * kScreenWarps) {
       unsigned v[8][4];
 #pragma unroll
       for (int h = 0; h < 2; h++) {
@@ -114,115 +111,123 @@ __device__ __forceinline__ void centroidScores(const residual_maxsim_args& a) {
   if (threadIdx.x == 0) table.wide[chunk * table.blocks + blockIdx.x] = any;
 }
 
-struct ScanState : TileState<kScanWarps> {
-  long long total[kScanThreads]; // of the maxima so far
-  unsigned flags[kScanThreads];
+struct ScanState : ScreenState {
+  long long total[kScreenPlaces]; // of the query tokens so far
+  unsigned flags[kScreenPlaces];
 };
 
 // ScanBody has the query fragments and the maxima. Words is the number of packed words of a lane.
 template <class Pack, int Words> struct ScanBody {
   using Store = unsigned short;
-  using State = ScanState;
-  static constexpr int kWarps = kScanWarps, kWords = Words, kWordSteps = Pack::kRegisters / 2, kSteps = Words * kWordSteps;
+  static constexpr int kWords = Words;
 
   const residual_maxsim_args& a;
-  const Table& table;
+  ScanState& s;
+  const Faults& faults;
   Pack pack;
-  unsigned b[4][kSteps][2]; // query fragments
-  float m[8];               // maxima
-  float acc[4][4];
+  long long query;
+  int rows;        // query tokens of this pass
+  bool start, end; // it is the first, the last of its query
+  float* score;    // of the first place
+  unsigned b[4][Words * Pack::kRegisters / 2][2]; // query fragments
+  float m[8];                                     // maxima
 
-  struct Sum {
-    FixedSum sum;
-    long long query;
-    int shift;
-    __device__ __forceinline__ Sum(const residual_maxsim_args& a, long long i) : query(i), shift(((const int*)a.shift)[i]) {}
-    __device__ __forceinline__ void resume(const State& s) { sum.total = s.total[threadIdx.x], sum.flags = s.flags[threadIdx.x]; }
-    __device__ __forceinline__ void keep(State& s) const { s.total[threadIdx.x] = sum.total, s.flags[threadIdx.x] = sum.flags; }
-    __device__ __forceinline__ void add(float best) { sum.add(best, stepsOf(shift)); }
-    __device__ __forceinline__ float score(const Faults& faults) const {
-      if (sum.beyond()) faults.beyond(query);
-      return fixedScore(sum.fixed(), shift);
-    }
-  };
+  __device__ __forceinline__ ScanBody(const residual_maxsim_args& a, ScanState& s, const Faults& faults) : a(a), s(s), faults(faults), pack((const float*)a.weight) {}
 
-  __device__ __forceinline__ ScanBody(const residual_maxsim_args& a, const Table& table) : a(a), table(table), pack((const float*)a.weight) { clear(); }
-
-  __device__ __forceinline__ void clear() {
+  __device__ __forceinline__ void loadQuery(long long first, int count) {
+    rows = count;
+    loadFragments<Pack, Words>(a, first, count, b);
 #pragma unroll
     for (int i = 0; i < 8; i++) m[i] = negativeInfinity();
   }
 
-  __device__ __forceinline__ long long chunksBefore(long long i) const { return plaid::chunksBefore(a, i); }
-  __device__ __forceinline__ ScoreRows<Store> rows(const Chunk& c) const { return {table.scores + c.place * a.k * kLanes, kLanes * 2, kLanes}; }
-
-  __device__ __forceinline__ bool load(const Chunk& c) {
-    loadFragments<Pack, Words, false>(a, c.first, c.rows, b);
-    bool finite = true;
-    for (int i = threadIdx.x % kLanes; i < a.w; i += kLanes) finite = finite && (F16::narrow(((const float*)a.weight)[i]) & kInfinite) != kInfinite;
-#pragma unroll
-    for (int i = 0; i < 8 * kSteps; i++) {
-      const unsigned v = b[i / (2 * kSteps)][i / 2 % kSteps][i % 2];
-      finite = finite && (v & kInfinite) != kInfinite && (v >> 16 & kInfinite) != kInfinite;
-    }
-    return finite;
-  }
-
-  __device__ __forceinline__ void decode(unsigned low, unsigned high, unsigned (&v)[kWordSteps][4]) const {
-    unsigned x[Pack::kRegisters], y[Pack::kRegisters];
-    pack.weights(low, x), pack.weights(high, y);
-#pragma unroll
-    for (int i = 0; i < kWordSteps; i++) v[i][0] = x[2 * i], v[i][1] = y[2 * i], v[i][2] = x[2 * i + 1], v[i][3] = y[2 * i + 1];
-  }
-
-  template <class Source> __device__ __forceinline__ void multiply(const Source& source) {
-#pragma unroll
-    for (int w = 0; w < Words; w++) {
-      unsigned v[kWordSteps][4];
-      source(w, v);
-#pragma unroll
-      for (int i = 0; i < kWordSteps; i++) {
-        const int step = w * kWordSteps + i;
-#pragma unroll
-        for (int n = 0; n < 4; n++) {
-          if (step == 0)
-            mmaF16Zero(acc[n], v[i], b[n][step][0], b[n][step][1]);
-          else
-            mmaF16(acc[n], v[i], b[n][step][0], b[n][step][1]);
-        }
-      }
-    }
-  }
-
-  __device__ __forceinline__ void take(const uint4 (&score)[2][1], const float (&inverse)[2], const bool (&in)[2], bool all) {
+  __device__ __forceinline__ void take(const unsigned (&word)[2 * Words], const float (&inverse)[2], unsigned from, const bool (&in)[2], bool all) {
+    float acc[4][4];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      const unsigned x[4] = {score[h][0].x, score[h][0].y, score[h][0].z, score[h][0].w};
+      const uint4 w = loadShared16(from + h * kScreenThreads * 16);
+      const unsigned x[4] = {w.x, w.y, w.z, w.w};
 #pragma unroll
-      for (int i = 0; i < 8; i++) {
-        float v = (F16::widen((unsigned short)(x[i / 2] >> i % 2 * 16)) + acc[i / 2][2 * h + i % 2]) * inverse[h];
-        if (!all) v = in[h] ? v : negativeInfinity();
-        m[i] = maxNaN(m[i], v);
+      for (int n = 0; n < 4; n++) acc[n][2 * h] = F16::widen((unsigned short)x[n]), acc[n][2 * h + 1] = F16::widen((unsigned short)(x[n] >> 16));
+    }
+#pragma unroll
+    for (int w = 0; w < Words; w++) {
+      unsigned low[Pack::kRegisters], high[Pack::kRegisters];
+      pack.weights(word[w], low), pack.weights(word[Words + w], high);
+#pragma unroll
+      for (int r = 0; r < Pack::kRegisters; r += 2) {
+        const unsigned v[4] = {low[r], high[r], low[r + 1], high[r + 1]};
+        const int step = (w * Pack::kRegisters + r) / 2;
+#pragma unroll
+        for (int n = 0; n < 4; n++) mmaF16(acc[n], v, b[n][step][0], b[n][step][1]);
       }
     }
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        float x = acc[i / 2][2 * h + i % 2] * inverse[h];
+        if (!all) x = in[h] ? x : negativeInfinity();
+        m[i] = maxNaN(m[i], x);
+      }
   }
 
-  __device__ __forceinline__ float join() {
-    const float best = joinRows(m);
-    clear();
-    return best;
+  __device__ __forceinline__ void leave(int turn) {
+    leaveMaxima(m, s, turn);
+#pragma unroll
+    for (int i = 0; i < 8; i++) m[i] = negativeInfinity();
+  }
+
+  // finish adds, in the warp that owns the place, the maxima to the sum.
+  __device__ __forceinline__ void finish(int place, int turn) {
+    const int lane = threadIdx.x % kLanes;
+    if ((int)threadIdx.x / kLanes != place % kScreenWarps) return;
+    const int shift = ((const int*)a.shift)[query];
+    const float best = joinedMaximum(s, turn);
+    FixedSum sum;
+    if (lane < rows && s.n[place] > 0) sum.add(best, stepsOf(shift));
+    sum.join();
+    if (lane != 0) return;
+    if (!start) sum.total += s.total[place], sum.flags |= s.flags[place];
+    s.total[place] = sum.total, s.flags[place] = sum.flags;
+    if (!end) return;
+    if (sum.beyond()) faults.beyond(query);
+    score[place] = fixedScore(s.n[place] > 0 ? sum.fixed() : kFixedNegInf, shift);
   }
 };
 
-// scan is the kernel.
-template <class Pack, int Words> __device__ __forceinline__ void scan(const residual_maxsim_args& a, unsigned char* dynamic, ScanState& s) {
-  using Body = ScanBody<Pack, Words>;
+template <class Pack, int Words> using Scan = Screen<ScanBody<Pack, Words>, residual_maxsim_args>;
+
+// scan is the kernel: a block takes the places of a query that stand side by side.
+template <class Pack, int Words> __device__ __forceinline__ void scan(const residual_maxsim_args& a, unsigned dynamic, ScanState& s) {
   const Faults faults = {a.status, a.tag, 8, 2, 10};
   const Table table(a);
   checkAxes(a, 1, 4);
   if (table.tooWide()) return;
-  Body body(a, table);
-  Tiles<Body, residual_maxsim_args>(a, s, body, faults, dynamic).run();
+  ScanBody<Pack, Words> body(a, s, faults);
+  Scan<Pack, Words> w = {a, s, body, faults, dynamic};
+  int turn = 0;
+  for (long long i = blockIdx.y; i < a.nq; i += gridDim.y) {
+    const Span q = segment((const long long*)a.query_off, i, a.tq);
+    const long long before = chunksBefore(a, i);
+    body.query = i;
+    const long long places = livePlaces(a, i), each = (places + gridDim.x - 1) / gridDim.x, e1 = min((blockIdx.x + 1) * each, places);
+    fillPlaces(a, i, places);
+    for (long long e = blockIdx.x * each; e < e1; e += kScreenPlaces) {
+      w.places = (int)min(e1 - e, (long long)kScreenPlaces);
+      lookUp(a, faults, s, i, e, w.places);
+      body.score = (float*)a.score + i * a.c + e;
+      long long first = q.lo;
+      do { // once for a query without tokens, whose documents' codes are checked all the same
+        const int rows = (int)min(q.hi - first, (long long)kLanes);
+        body.start = first == q.lo, body.end = first + kLanes >= q.hi;
+        body.loadQuery(first, rows);
+        w.look(table.scores + (before + (first - q.lo) / kLanes) * a.k * kLanes, 0, rows, kLanes, kLanes);
+        w.run(turn);
+        first += kLanes;
+      } while (first < q.hi);
+    }
+  }
 }
 
 }  // namespace plaid
