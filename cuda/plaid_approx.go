@@ -13,7 +13,7 @@ const plaidClass = "exact"
 const (
 	approxThreads = 256
 	approxLive    = 64 << 10 // bytes of live bits that a block stages
-	approxFew     = 8        // documents that a multiprocessor scores at once by four warps each
+	approxFew     = 12       // documents of a multiprocessor up to which four warps score each; eight are at once
 )
 
 var _ = Bind(kernels.PlaidApprox, backend.Binding{
@@ -50,7 +50,7 @@ func approxLiveBytes(a *kernels.PlaidApproxArgs, c *backend.Call) int64 {
 }
 
 // approxForm is the stage that a launch runs: for longer queries than 32 tokens and live bits that are not staged, for so few
-// places that as many are scored at once by four warps each, or for all others.
+// places that four warps for each are at hand, or for all others.
 func approxForm(a *kernels.PlaidApproxArgs, c *backend.Call, g *Geometry) string {
 	switch nq, places := c.Axes[2], c.Axes[5]; {
 	case a.QueryOff.Max > 32, !a.Live.Absent() && approxLiveBytes(a, c) == 0:

@@ -1,8 +1,8 @@
 // Approximate scores of queries of up to 32 tokens, a row of centroid scores to each code.
 //
 // A warp, or W of them, take one document after the other: what counts of some codes is listed in shared memory, and the rows of
-// kAhead steps are in flight together. Where rows are aligned a step is four of them: eight lanes have a row, four neighbouring
-// tokens each. Else a step is one row, a lane a token.
+// kAhead steps of four rows are in flight together. Eight lanes have a row, four tokens each: neighbours, in one load, where
+// rows are aligned, or every eighth.
 #pragma once
 #include "plaid/plaid_approx_walk.cuh"
 
@@ -37,9 +37,7 @@ __device__ __forceinline__ long long addLanes(long long v) {
 
 // Rows scores the places of one query of up to 32 tokens.
 template <int W, Live L, bool Wide> struct Rows {
-  static constexpr int kStep = Wide ? 4 : 1;   // rows of a step
-  static constexpr int kValues = Wide ? 4 : 1; // of a lane in a step
-  static constexpr int kAhead = Wide ? 4 : 6;  // steps in flight
+  static constexpr int kAhead = 4;             // steps in flight
   static constexpr int kOwn = Lists<W>::kOwn;
   static constexpr int kGroups = kWarps / W;   // documents of a block at a time
   const plaid_approx_args& a;
@@ -47,18 +45,24 @@ template <int W, Live L, bool Wide> struct Rows {
   const Faults& faults;
   Lists<W>& lists;
   int lane;
-  const char* scores; // the lane's first value in row 0; lanes without a token repeat the last
+  const char* scores; // the lane's first value in row 0
   int tokens;
+  int have;           // tokens of the lane; if wide, one without any repeats another's
   float floor;        // of the lane's token
-  float best[kValues];
+  float best[4];
   bool strange;       // the lane met an unknown code
 
   __device__ __forceinline__ int warp() const { return threadIdx.x / kLanes; }
-  __device__ __forceinline__ int token() const { return Wide ? lane % 8 * 4 + lane / 8 % 2 * 2 + lane / 16 : lane; } // that spread leaves
+
+  // token is the one whose maximum spread leaves with the lane.
+  __device__ __forceinline__ int token() const {
+    const int i = lane / 8 % 2 * 2 + lane / 16;
+    return Wide ? lane % 8 * 4 + i : lane % 8 + i * 8;
+  }
 
   __device__ __forceinline__ void begin() {
-    tokens = (int)min(q.tokens.size(), (long long)kLanes);
-    const int column = max(Wide ? min(lane % 8, (tokens + 3) / 4 - 1) * 4 : min(lane, tokens - 1), 0);
+    tokens = (int)min(q.tokens.size(), (long long)kLanes), have = (tokens - lane % 8 + 7) / 8;
+    const int column = Wide ? max(min(lane % 8, (tokens + 3) / 4 - 1) * 4, 0) : lane % 8;
     scores = (const char*)((const float*)a.centroid_score + q.tokens.lo + column);
     floor = a.floor && tokens > 0 ? ((const float*)a.floor)[(q.tokens.lo + min(token(), tokens - 1) + 1) * a.p - 1] : negativeInfinity();
     reset();
@@ -66,25 +70,25 @@ template <int W, Live L, bool Wide> struct Rows {
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
-    for (int e = 0; e < kValues; e++) best[e] = negativeInfinity();
+    for (int e = 0; e < 4; e++) best[e] = negativeInfinity();
   }
 
-  __device__ __forceinline__ void load(unsigned code, float (&v)[kValues]) const {
+  __device__ __forceinline__ void load(unsigned code, float (&v)[4]) const {
     const char* s = scores + (unsigned long long)code * ((unsigned)a.centroid_score_stride * 4);
     if constexpr (Wide) {
       const float4 x = *(const float4*)s;
       v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
     } else {
-      v[0] = *(const float*)s;
+#pragma unroll
+      for (int e = 0; e < 4; e++) v[e] = e < have ? ((const float*)s)[e * 8] : negativeInfinity();
     }
   }
 
-  // isLive is for any number, known or not.
+  // isLive is for any number, known or not. Nothing in it is branched on.
   __device__ __forceinline__ bool isLive(unsigned c, bool known) const {
     if constexpr (L == Live::kAll) return known;
-    const unsigned i = known ? c / 32 : 0;
-    const unsigned w = L == Live::kShared ? ((const unsigned*)liveBits())[i] : q.live[i];
-    return known && (w >> (c % 32) & 1);
+    const unsigned w = ((const unsigned*)liveBits())[known ? c / 32 : 0];
+    return w >> (c % 32) & (known ? 1u : 0u);
   }
 
   // consume takes the rows of what counts of a piece.
@@ -105,25 +109,23 @@ template <int W, Live L, bool Wide> struct Rows {
     }
     if (tokens == 0) return;
     __syncwarp();
-    const int group = Wide ? lane / 8 : 0;
 #pragma unroll 1
-    for (int s = 0; s < listed; s += kAhead * kStep) {
-      float v[kAhead][kValues];
+    for (int s = 0; s < listed; s += kAhead * 4) {
+      float v[kAhead][4];
 #pragma unroll
       for (int i = 0; i < kAhead; i++)
-        if (s + i * kStep < listed) load(list[min(s + i * kStep + group, listed - 1)], v[i]);
+        if (s + i * 4 < listed) load(list[min(s + i * 4 + lane / 8, listed - 1)], v[i]);
 #pragma unroll
       for (int i = 0; i < kAhead; i++)
-        if (s + i * kStep < listed)
+        if (s + i * 4 < listed)
 #pragma unroll
-          for (int e = 0; e < kValues; e++) best[e] = maxNaN(best[e], v[i][e]);
+          for (int e = 0; e < 4; e++) best[e] = maxNaN(best[e], v[i][e]);
     }
     __syncwarp(); // the list is written again
   }
 
   // spread leaves with each lane the maximum of one token. The groups of lanes have the same four each.
   __device__ __forceinline__ float spread() const {
-    if constexpr (!Wide) return best[0];
     const bool second = lane & 8, upper = lane & 16;
     const float x = maxNaN(second ? best[2] : best[0], __shfl_xor_sync(kAllLanes, second ? best[0] : best[2], 8));
     const float y = maxNaN(second ? best[3] : best[1], __shfl_xor_sync(kAllLanes, second ? best[1] : best[3], 8));
@@ -144,21 +146,21 @@ template <int W, Live L, bool Wide> struct Rows {
     return v;
   }
 
-  // finish ends a document, and is its score.
-  __device__ __forceinline__ float finish() {
+  // finish ends a document, and is its sum, for the first of its warps.
+  __device__ __forceinline__ long long finish() {
     const float v = join(maxNaN(spread(), floor));
     reset();
-    if (warp() % W != 0) return v;
+    if (warp() % W != 0) return 0;
     FixedSum s;
     if (token() < tokens) s.add(v, stepsOf(q.shift));
     s.total = addLanes(s.total), s.flags = __reduce_or_sync(kAllLanes, s.flags);
     if (s.beyond() && lane == 0) faults.beyond(q.i);
-    return fixedScore(s.fixed(), q.shift);
+    return s.fixed();
   }
 
   // batch scores up to 32 documents: lane b has the n tokens of place b from lo on, and gets its score.
   __device__ __forceinline__ float batch(long long lo, int n) {
-    float score = negativeInfinity();
+    long long sum = kFixedNegInf;
     strange = false;
     Walk<kOwn, W> walk = {(const int*)a.code, lo, n, warp() % W * kLanes + lane, __ballot_sync(kAllLanes, n > 0)};
     walk.open();
@@ -170,14 +172,14 @@ template <int W, Live L, bool Wide> struct Rows {
       walk.fetch(next);
       consume(now);
       if (now.left <= walk.kTokens) {
-        const float x = finish();
-        if (lane == __ffs(rest) - 1) score = x;
+        const long long x = finish();
+        if (lane == __ffs(rest) - 1) sum = x;
         rest &= rest - 1;
       }
       now = next;
     }
     if (__any_sync(kAllLanes, strange)) reportCodes(a, faults, lo, n);
-    return score;
+    return fixedScore(sum, q.shift);
   }
 
   // tokensOf is the tokens of the document at place e, none where it is none or outside the index.
