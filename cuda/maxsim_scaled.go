@@ -30,7 +30,7 @@ var (
 		Note: "warpgroup products of packed queries, sums in the tensor cores' precision; d a multiple of 16 up to 2048",
 	}, Launcher[kernels.MaxSimScaledArgs]{
 		Source: "maxsim_scaled_wgmma", Workspace: scaledWGMMA.workspace,
-		Spills: "the feeder of the 256-row stages, which gives its registers to the consumers: a few words a segment; 128-row stages at the limit of three warpgroups",
+		Spills: "the feeder of the 256-row stages, which gives its registers to the consumers: a few words a segment",
 		Stages: wgmmaStages(scaledRagged, &scaledWGMMA),
 	})
 )

@@ -13,6 +13,11 @@ const (
 	wgmmaSpan   = 128 // bytes of K in a slot
 	wgmmaSlot   = wgmmaTokens * wgmmaSpan
 	wgmmaShared = 13*wgmmaSlot + 1024 // slots and their alignment
+	smallShared = 6*wgmmaSlot + 1024  // two blocks fit a multiprocessor
+
+	// pairBytes is the document bytes of a multiprocessor from which two blocks read them faster than one does, which
+	// starts and ends sooner.
+	pairBytes   = 1 << 20
 	joinThreads = 128
 
 	// splitUnits and splitGroups bound the pieces of a launch that cuts documents between blocks.
@@ -55,12 +60,13 @@ type wgmmaPlan struct {
 	rows   int64 // query rows of a block
 	split  bool  // documents are cut between blocks and joined by a second stage
 	blocks int64
+	shared uint32
 }
 
 func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 	// Query rows stay in shared memory: 128 KiB hold 256 rows of 512 bytes, 64 of 2048.
 	spans, rows := CeilDiv(c.Axes[axisD]*l.bytes, wgmmaSpan), r.queryOff.Total
-	p := wgmmaPlan{rows: 256, blocks: int64(units)}
+	p := wgmmaPlan{rows: 256, blocks: int64(units), shared: wgmmaShared}
 	switch {
 	case rows <= 32:
 		p.rows = 32
@@ -68,6 +74,10 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 		p.rows = 64
 	case rows <= 128 || spans > 4:
 		p.rows = 128
+	}
+	// Only the registers of the smallest form are few enough for two blocks, and those without factors.
+	if p.rows == 32 && !l.scaled && spans <= 2 && r.docOff.Total*c.Axes[axisD]*l.bytes >= pairBytes*int64(units) {
+		p.blocks, p.shared = 2*p.blocks, smallShared
 	}
 	nd, longest, groups := c.Axes[axisND], r.docOff.Max, CeilDiv(rows, p.rows)
 	// The bound is on the axis: offsets of the device may fill it.
@@ -80,7 +90,7 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 		cost = joinBytes / max(c.Axes[axisD]*l.bytes, 1)
 	}
 	if whole, even := CeilDiv(groups*nd, n)*longest, CeilDiv(groups*r.docOff.Total, n); whole-even > cost {
-		p.blocks, p.split = n, true
+		p.blocks, p.split, p.shared = n, true, wgmmaShared
 	}
 	return p
 }
@@ -93,6 +103,9 @@ func wgmmaStages[A any](of func(*A) ragged, l *wgmmaLimits) []Stage[A] {
 		rows    int64
 		threads int
 	}{{"t", 32, 320}, {"t", 64, 320}, {"t", 128, 320}, {"r", 256, 640}} {
+		if l.scaled && f.rows == 128 {
+			f.form = "r"
+		}
 		out = append(out, wgmmaStage(of, l, f.form, f.rows, f.threads, false), wgmmaStage(of, l, "s", f.rows, f.threads, true), wgmmaJoin(of, l, f.rows))
 	}
 	return out
@@ -116,7 +129,7 @@ func wgmmaStage[A any](of func(*A) ragged, l *wgmmaLimits, form string, rows int
 		r := of(a)
 		p := l.plan(&r, c, g.Units)
 		g.Line(p.blocks, threads)
-		g.Shared = wgmmaShared
+		g.Shared = p.shared
 		g.Skip = p.rows != rows || p.split != split || c.Axes[axisNQ] == 0 || c.Axes[axisND] == 0
 	}}
 }

@@ -3,13 +3,14 @@
 // cores' own precision (fewer bits than f32).
 //
 // Axes and layout as maxsim_scaled_naive.cu; d a multiple of 16 up to 2048; query, doc and doc_scale 16-byte
-// aligned; no winner. Stages, geometry and shared memory as maxsim_wgmma.cu; a third tensor map describes
+// aligned; no winner. Stages, geometry and shared memory as maxsim_wgmma.cu, but 128 query rows are the rows of a
+// product (r128): a factor for each token leaves no registers for the other form. A third tensor map describes
 // doc_scale, boxes of 128. Requires sm_90a.
 //
 // targets: sm_90a
 // dynamic: maxsim_scaled_f8e4m3_wgmma_t32 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_t64 214016
-// dynamic: maxsim_scaled_f8e4m3_wgmma_t128 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_r128 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_r256 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s32 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s64 214016
@@ -35,17 +36,17 @@
 namespace maxsim {
 using Tokens32 = TokenRows<32, true>;
 using Tokens64 = TokenRows<64, true>;
-using Tokens128 = TokenRows<128, true>;
+using Rows128 = QueryRows<2, true>;
 using Rows256 = QueryRows<4, true>;
 }  // namespace maxsim
 
 ENTRY(t32, Tokens32, TokenConsumer, false)
 ENTRY(t64, Tokens64, TokenConsumer, false)
-ENTRY(t128, Tokens128, TokenConsumer, false)
+ENTRY(r128, Rows128, RowConsumer, false)
 ENTRY(r256, Rows256, RowConsumer, false)
 ENTRY(s32, Tokens32, TokenConsumer, true)
 ENTRY(s64, Tokens64, TokenConsumer, true)
-ENTRY(s128, Tokens128, TokenConsumer, true)
+ENTRY(s128, Rows128, RowConsumer, true)
 ENTRY(s256, Rows256, RowConsumer, true)
 JOIN(j32, 32)
 JOIN(j64, 64)

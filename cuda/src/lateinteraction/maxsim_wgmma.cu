@@ -5,10 +5,10 @@
 // query rows a block as its columns; r256 has 256 query rows a block as rows. A launch runs one of them. Where
 // documents are too few to fill the device, s32 to s256 also cut documents between blocks and leave partial maxima
 // in scratch, which j32 to j256 join.
-// Geometry: one block per multiprocessor; 320 threads (r256: 640); dynamic shared memory 208 KiB and alignment (j:
-// 128 threads, the same grid, none). Parameters after the block: tensor maps of query (boxes of 64 rows, t32: 32)
-// and doc (64) x 128 bytes, 128-byte swizzle. Requires sm_90a. Over mma: 64-row products from shared memory, the copy
-// engine, documents packed without gaps.
+// Geometry: one block per multiprocessor, t32 also two; 320 threads (r256: 640); dynamic shared memory 208 KiB (96
+// where there are two) and alignment (j: 128 threads, the same grid, none). Parameters after the block: tensor maps
+// of query (boxes of 64 rows, t32: 32) and doc (64) x 128 bytes, 128-byte swizzle. Requires sm_90a. Over mma: 64-row
+// products from shared memory, the copy engine, documents packed without gaps.
 //
 // targets: sm_90a
 // dynamic: maxsim_bf16_wgmma_t32 214016

@@ -100,7 +100,7 @@ template <class F> struct Layout {
 
   __device__ __forceinline__ explicit Layout(long long rowBytes) {
     spans = (int)((rowBytes + kSpan - 1) / kSpan);
-    buffers = F::kRows > 128 && F::kRows * spans <= 512 ? 2 : 1;
+    buffers = F::kParts == 1 && F::kRows * spans <= 512 ? 2 : 1; // the token consumers know of one
     held = (buffers * F::kRows * spans * kSpan + kSlot - 1) / kSlot;
     slots = (int)(dynamicShared() - 1024) / kSlot - held;
     extern __shared__ unsigned char dynamic[];
