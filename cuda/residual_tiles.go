@@ -8,10 +8,7 @@ type residualTiles struct {
 	warps, blocks int64
 }
 
-var (
-	int8Tiles = residualTiles{8, 2}
-	scanTiles = residualTiles{4, 3}
-)
+var int8Tiles = residualTiles{8, 2}
 
 const (
 	tileRow     = 33 * 4  // bytes of a row of maxima, of which each thread has one
