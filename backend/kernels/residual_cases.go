@@ -49,6 +49,8 @@ func residualF32Cases() []kernel.Case {
 		kernel.Case{Name: "fixed-d128", Types: only(f32), Dims: kernel.Dims{"d": 128, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{32, 21}, 13, 0, 1, 40, 2, 65), Attrs: map[string]any{"Bits": 4}},
 		kernel.Case{Name: "fixed-odd", Types: only(f32), Dims: kernel.Dims{"d": 37, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{3, 35}, 13, 0, 1, 40, 2, 65), Attrs: map[string]any{"Bits": 8}},
 		kernel.Case{Name: "fixed-normalize", Types: only(f32), Dims: kernel.Dims{"d": 72, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{3, 35}, 13, 0, 1, 40, 2, 65), Attrs: normalize(1), Absent: []string{"InvNorm"}},
+		kernel.Case{Name: "many-places", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 40, "k": 11, "c": 500}, Lens: lens([]int64{5, 7}, ragged(40, 60)...)},
+		kernel.Case{Name: "many-places-four-bits", Types: only(f32), Dims: kernel.Dims{"d": 36, "nq": 2, "nd": 40, "k": 11, "c": 500}, Lens: lens([]int64{3, 6}, ragged(40, 60)...), Attrs: map[string]any{"Bits": 4}},
 		kernel.Case{Name: "normalize", Dims: kernel.Dims{"d": 128, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{32, 35}, 13, 0, 1, 40, 2, 65), Attrs: normalize(2), Absent: []string{"InvNorm", "Fixed"}},
 		kernel.Case{Name: "zero-vectors", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 3, "k": 4, "c": 5}, Lens: lens([]int64{3, 5}, 13, 0, 4), Attrs: normalize(2), Absent: []string{"InvNorm"},
 			Fill: fills{"Centroid": fillZero, "Weight": fillZero}},
