@@ -23,7 +23,7 @@ type residualForm struct {
 
 // Fewer documents are shared by more warps: then the time is that of one document, not of all.
 var (
-	residualApart  = residualForm{"apart", 4, 1, 3}
+	residualApart  = residualForm{"apart", 4, 1, 2}
 	residualJoint4 = residualForm{"joint4", 4, 4, 2}
 	residualJoint8 = residualForm{"joint8", 8, 8, 1}
 )
@@ -33,7 +33,7 @@ func residualFormOf(documents, bits int64, units int) residualForm {
 	switch u := int64(units); {
 	case documents <= u && bits == 2:
 		return residualJoint8
-	case documents <= 4*u:
+	case documents <= 5*u:
 		return residualJoint4
 	}
 	return residualApart
@@ -77,4 +77,4 @@ var _ = Bind(kernels.ResidualMaxSim, backend.Binding{
 	Kernel: "residual_maxsim_f32", Variant: "tiled", Requires: []string{"sm_80"}, Class: plaidClass,
 	Tile: map[string]int64{"tq": 32, "td": 64, "d": 32}, Accept: acceptTiled,
 	Note: "register tiles, tokens decoded once for 32 query tokens; d a multiple of 4 up to 384",
-}, Launcher[kernels.ResidualMaxSimArgs]{Source: "residual_maxsim_tiled", Stages: residualTiledStages(), Spills: "a few addresses, once a span"})
+}, Launcher[kernels.ResidualMaxSimArgs]{Source: "residual_maxsim_tiled", Stages: residualTiledStages()})

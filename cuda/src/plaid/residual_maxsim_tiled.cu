@@ -25,16 +25,16 @@ extern __shared__ __align__(256) unsigned char dynamic[];
     plaid::tiled<tile>(a, dynamic, s);                                                                                         \
   }
 
-using Apart = plaid::Tiled<4, 1, 64, 2, false, 0>;
-using ApartB2 = plaid::Tiled<4, 1, 64, 2, false, 2>;
+using Apart = plaid::Tiled<4, 1, 64, 4, true, 0>;
+using ApartB2 = plaid::Tiled<4, 1, 64, 4, true, 2>;
 using Joint4 = plaid::Tiled<4, 4, 64, 4, true, 0>;
 using Joint4B2 = plaid::Tiled<4, 4, 64, 4, true, 2>;
 using Joint8B2 = plaid::Tiled<8, 8, 32, 2, true, 2>;
 
 static_assert(Apart::kWarpBytes == 8704 && Joint8B2::kWarpBytes == 4352, "stated above and in cuda/residual_maxsim.go");
 
-TILED(apart, Apart, 3)
-TILED(apart_b2, ApartB2, 3)
+TILED(apart, Apart, 2)
+TILED(apart_b2, ApartB2, 2)
 TILED(joint4, Joint4, 2)
 TILED(joint4_b2, Joint4B2, 2)
 TILED(joint8_b2, Joint8B2, 1)
