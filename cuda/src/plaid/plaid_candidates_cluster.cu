@@ -25,8 +25,8 @@ constexpr int kRanks = 8;
 struct Shared {
   Span list[kThreads]; // of cells that are new
   unsigned count;
-  unsigned totals[kRanks]; // documents of the words of each rank, written by them
-  unsigned warps[kWarps];  // documents of the words of each warp
+  alignas(16) unsigned totals[kRanks]; // documents of the words of each rank, written by them; apart from what is read beside it
+  alignas(16) unsigned warps[kWarps];  // documents of the words of each warp
   unsigned char document[kWarps][kLanes * 8];
 };
 
