@@ -37,7 +37,3 @@ func (ix *Index) Trials() (text string, err error) {
 
 // Narrow makes a searcher take what a screen left open in small parts.
 func (s *Searcher) Narrow() { s.room, s.whole = 100, 0 }
-
-// Split says whether a searcher halves large batches, as it does on a device with memory of
-// its own.
-func (s *Searcher) Split(on bool) { s.split = on }

@@ -163,16 +163,10 @@ func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) 
 	return ix, nil
 }
 
-// hosted reports whether the device works in the process's own memory.
-func (ix *Index) hosted() bool {
-	_, ok := ix.mem.weight.Buf.(backend.HostMapped)
-	return ok
-}
-
 // defaultScratch is LoadOptions.Scratch where it is 0.
 func (ix *Index) defaultScratch() int64 {
 	const least, share = 512 << 20, 32
-	if ix.hosted() {
+	if _, host := ix.mem.weight.Buf.(backend.HostMapped); host {
 		return least
 	}
 	m := ix.dev.Memory()

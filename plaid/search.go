@@ -56,9 +56,7 @@ type Searcher struct {
 	marks   []mark
 	closed  bool
 
-	twin  *Searcher // takes half of a large batch
-	split bool      // where that gains time
-	room  int64     // settleRoom and settleWhole, less in tests
+	room  int64 // settleRoom and settleWhole, less in tests
 	whole int64
 
 	measuring bool // screens are compared: nothing may fall back
@@ -73,7 +71,7 @@ func (ix *Index) NewSearcher() (*Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Searcher{ix: ix, stream: stream, split: !ix.hosted(), room: settleRoom, whole: settleWhole}, nil
+	return &Searcher{ix: ix, stream: stream, room: settleRoom, whole: settleWhole}, nil
 }
 
 // Search returns the first k documents for a query of len(query)/Dim tokens, by canonical
@@ -126,7 +124,13 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 		}
 		c.todo = append(c.todo, i)
 	}
-	if err := s.both(ctx, &c); err != nil {
+	if err := s.all(ctx, &c); err != nil {
+		// A failed launch may have left work and a status behind, and events.
+		err = errors.Join(err, s.stream.Sync())
+		for _, m := range s.marks {
+			err = errors.Join(err, m.event.Close())
+		}
+		s.marks = s.marks[:0]
 		return nil, nil, err
 	}
 	for i := range stats {
@@ -294,11 +298,7 @@ func (s *Searcher) fits(room *shape, tq int64, p *plan) bool {
 		documents = int64(len(s.sel.docs))
 	}
 	const perDocument = 16 // candidate, its scores, a place in the listing
-	scratch := s.ix.opts.Scratch
-	if s.split { // the twin may have as much
-		scratch /= 2
-	}
-	return (room.tq+tq)*int64(s.ix.k)*4+(room.nq+1)*documents*perDocument <= scratch
+	return (room.tq+tq)*int64(s.ix.k)*4+(room.nq+1)*documents*perDocument <= s.ix.opts.Scratch
 }
 
 // widen doubles the probe of a query that reached too few documents.
@@ -326,11 +326,7 @@ func (s *Searcher) Close() error {
 		return errClosed("searcher")
 	}
 	s.closed = true
-	var twin error
-	if s.twin != nil {
-		twin = s.twin.Close()
-	}
-	errs := []error{twin, s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free()}
+	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free()}
 	for _, b := range []backend.Buffer{s.work, s.listing} {
 		if b != nil {
 			errs = append(errs, b.Free())

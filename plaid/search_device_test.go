@@ -116,13 +116,9 @@ func asked(a *build.Arrays, n int) plaid.Tokens {
 }
 
 // searchAll times a batch of queries, again and again, and reports beside it the device time
-// of each stage, launched one after another and not as a graph. A batch that is whole is not
-// halved.
-func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOptions, whole bool) {
+// of each stage, launched one after another and not as a graph.
+func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOptions) {
 	s := searcher(b, ix)
-	if whole {
-		s.Split(false)
-	}
 	var stats []*plaid.Stats
 	for range 3 {
 		var err error
@@ -226,12 +222,11 @@ func searchEach(b *testing.B, dev backend.Device, src format.Source, q plaid.Tok
 		o    plaid.SearchOptions
 	}{
 		{"auto-64", q, plaid.SearchOptions{}},
-		{"auto-64-whole", q, plaid.SearchOptions{}},
 		{"auto-1", one, plaid.SearchOptions{}},
 		{"scan-1", one, plaid.SearchOptions{Method: plaid.MethodScan}},
 		{"exact-1", one, plaid.SearchOptions{Preset: plaid.Exact}},
 		{"scan-64", q, plaid.SearchOptions{Method: plaid.MethodScan}},
 	} {
-		b.Run(w.name, func(b *testing.B) { searchAll(b, ix, w.q, w.o, strings.HasSuffix(w.name, "whole")) })
+		b.Run(w.name, func(b *testing.B) { searchAll(b, ix, w.q, w.o) })
 	}
 }

@@ -62,10 +62,7 @@ func TestBatchEqualsAlone(t *testing.T) {
 					require.NoError(t, err)
 				}
 				s := searcher(t, ix)
-				for _, n := range []int{1, 7, 64, 130} {
-					if n == 130 {
-						s.Split(true)
-					}
+				for _, n := range []int{1, 7, 64} {
 					hits, stats, err := s.SearchBatch(context.Background(), batch(queries, n), 10, o)
 					require.NoError(t, err)
 					for i, h := range hits {
@@ -73,6 +70,35 @@ func TestBatchEqualsAlone(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestManyQueries: batches that several goroutines prepare and read.
+func TestManyQueries(t *testing.T) {
+	docs := collection(13, 16, lengths(6, 200, 9)...)
+	queries := collection(14, 16, 3, 30, 1, 8, 40, 2, 25)
+	src := built(t, docs, 48, 2)
+	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
+		s := searcher(t, load(t, simd.New(), src, plaid.LoadOptions{Screen: screen}))
+		for _, o := range []plaid.SearchOptions{ways["scan"], ways["probe"]} {
+			var want [][]plaid.Hit
+			for i := range queries.Len() {
+				hits, _, err := s.Search(context.Background(), part(queries, i), 5, o)
+				require.NoError(t, err)
+				want = append(want, hits)
+			}
+			many := batch(queries, 280)
+			hits, _, err := s.SearchBatch(context.Background(), many, 5, o)
+			require.NoError(t, err)
+			for i, h := range hits {
+				require.Equal(t, want[i%len(want)], h, "%s: query %d", screen, i)
+			}
+			many.Vectors[many.Offsets[203]*16+21] = float32(math.NaN())
+			_, _, err = s.SearchBatch(context.Background(), many, 5, o)
+			var bad *plaid.QueryError
+			require.ErrorAs(t, err, &bad)
+			require.Equal(t, [3]int{203, 1, 5}, [3]int{bad.Query, bad.Token, bad.Component})
 		}
 	}
 }
