@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	residualD     = 384 // most components of the tiled variant
-	residualTile  = 4 * 64 * (128 + 8)
-	residualMost  = residualTile + 128*residualD // bytes of its shared memory: decoded tokens and 32 query tokens
+	residualD     = 384                          // most components of the tiled variant
+	residualTile  = 4 * 64 * (128 + 8)           // bytes of shared memory for tokens: 32 components, code and inverse norm of each
+	residualMost  = residualTile + 128*residualD // and for 32 query tokens, at most
 	residualWaves = 8                            // blocks that the places of a launch are cut into, for each that runs at a time
 )
 

@@ -1,8 +1,8 @@
 // Bodies of centroid_scores and centroid_scores_int8: scores of centroids and query tokens, and each token's best p cells.
 //
 // A block scores a tile of centroids (A) and tokens (B) in registers. Before the scores leave, each warp finds every token's
-// largest score among its 32 (narrow tiles: 16) centroids, a group. Per token, a block then takes the p-th largest of 128
-// maxima of groups: at least p scores are that large, so whatever is among the first p lies in a group whose maximum is, and
+// largest score among its 32 (narrow tiles: 16) centroids, a group. Per token, a block then takes the p-th largest of 32
+// or 128 maxima of groups: at least p scores are that large, so whatever is among the first p lies in a group whose maximum is, and
 // only those groups are read again. Ties beyond what fits, and large p, take slower exact ways. Nothing depends on the order
 // of blocks.
 #pragma once
