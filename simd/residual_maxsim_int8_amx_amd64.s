@@ -83,8 +83,6 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	LEAQ (BX)(R10*8), R13
-	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -181,7 +179,6 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -258,7 +255,6 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -416,8 +412,6 @@ pair:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	LEAQ (BX)(R10*8), R13
-	LEAQ (R13)(R10*8), R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -566,7 +560,6 @@ single:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 
@@ -680,7 +673,6 @@ last:
 	MOVQ R9, AX
 	LEAQ (R9)(R10*8), BX
 	LEAQ (BX)(R10*8), BX
-	MOVQ BX, R13
 	MOVQ R8, CX
 	MOVQ R11, SI
 

@@ -178,10 +178,12 @@ func (g *tileDots) block(label string, tiles int) {
 	c.MOVQ(amxDoc, amxRow0)
 	c.LEAQ(Mem{Base: amxDoc, Index: amxStride, Scale: 8}, amxRow1)
 	c.LEAQ(Mem{Base: amxRow1, Index: amxStride, Scale: 8}, amxRow1)
-	if tiles == 2 {
+	switch {
+	case g.int8: // nothing is asked for
+	case tiles == 2:
 		c.LEAQ(Mem{Base: amxRow1, Index: amxStride, Scale: 8}, amxAhead)
 		c.LEAQ(Mem{Base: amxAhead, Index: amxStride, Scale: 8}, amxAhead)
-	} else {
+	default:
 		c.MOVQ(amxRow1, amxAhead)
 	}
 	c.MOVQ(amxPanel, amxQ)
