@@ -207,7 +207,7 @@ func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.
 	var hits [][]plaid.Hit
 	var stats []*plaid.Stats
 	var batches []float64
-	for begun := time.Now(); len(batches) < 12 && (len(batches) < 2 || time.Since(begun) < benchBudget); {
+	for begun := time.Now(); len(batches) < 40 && (len(batches) < 2 || time.Since(begun) < benchBudget); {
 		start := time.Now()
 		var err error
 		if hits, stats, err = s.SearchBatch(ctx, queries, top, x.o); err != nil {
