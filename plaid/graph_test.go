@@ -16,6 +16,7 @@ import (
 	"github.com/likbench/likbench/cuda/driver/fake"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/format"
+	"github.com/likbench/likbench/simd"
 )
 
 // TestSequencesAreLegalOnCUDA runs every sequence on the driver that computes nothing: each
@@ -42,6 +43,52 @@ func TestSequencesAreLegalOnCUDA(t *testing.T) {
 						continue
 					}
 					require.Equal(t, timings, len(stats[0].Stages) > 0)
+				}
+			}
+		}
+	}
+}
+
+// looks is a context that is cancelled when it has been looked at so many times.
+type looks struct {
+	context.Context
+	left int
+}
+
+func (c *looks) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestCancelledSearchesGoOn stops a search at every look at the context, when its launches are
+// prepared, recorded and replayed, and searches on.
+func TestCancelledSearchesGoOn(t *testing.T) {
+	src := built(t, collection(161, 16, lengths(19, 200, 12)...), 40, 2)
+	queries := collection(162, 16, 4, 9, 1)
+	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
+		ix := load(t, simd.New(simd.WithWorkers(2)), src, plaid.LoadOptions{Screen: screen})
+		for name, o := range ways {
+			want, _, err := searcher(t, ix).SearchBatch(context.Background(), queries, 5, o)
+			require.NoError(t, err)
+			for before := range 3 { // searches that are not stopped
+				for left := 0; ; left++ {
+					s := searcher(t, ix)
+					for range before {
+						_, _, err := s.SearchBatch(context.Background(), queries, 5, o)
+						require.NoError(t, err)
+					}
+					_, _, err := s.SearchBatch(&looks{context.Background(), left}, queries, 5, o)
+					if err == nil {
+						break
+					}
+					require.ErrorIs(t, err, context.Canceled)
+					for range 3 {
+						hits, _, err := s.SearchBatch(context.Background(), queries, 5, o)
+						require.NoError(t, err, "%s, %s: stopped at look %d of search %d", screen, name, left, before)
+						require.Equal(t, want, hits, "%s, %s: stopped at look %d of search %d", screen, name, left, before)
+					}
 				}
 			}
 		}

@@ -42,11 +42,14 @@ func (s *Searcher) launches() error {
 				return err
 			}
 		}
+		if err := s.enqueue(); err != nil { // not all is prepared
+			return err
+		}
 		if s.graphs == nil {
 			s.graphs = map[graphKey]backend.Graph{}
 		}
 		s.graphs[key] = nil
-		return s.enqueue()
+		return nil
 	}
 	// Nothing may be prepared inside a capture: the first run of this shape did that, and
 	// buffers do not change without forget.
