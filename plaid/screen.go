@@ -195,7 +195,10 @@ func (ix *Index) quantize(dst []int8, unit *float32, q []float32) float64 {
 	// Roundings of float32: of the centroid's score and the exact product, of the decoded
 	// vector, of the step and of the multiply-add.
 	rounding := float64(4*ix.dim+32) * 0x1p-23 * math.Sqrt(norm0+norm1) * ix.rawNorm()
-	return float64(ix.invMax) * ((lost0+lost1)*sc.largest + u*float64(kept)*sc.rounding + rounding)
+	// Numbers below the normal ones lose more, or all: the step, which the integers multiply, and
+	// every rounding.
+	tiny := float64((127*127+4)*ix.dim+32) * 0x1p-126
+	return float64(ix.invMax) * ((lost0+lost1)*sc.largest + u*float64(kept)*sc.rounding + rounding + tiny)
 }
 
 // rawNorm bounds the norms of decoded vectors before they are normalised.

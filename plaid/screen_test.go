@@ -100,6 +100,28 @@ func TestScreenLeavesOpen(t *testing.T) {
 	}
 }
 
+// TestScreensOfTinyQueries: below the normal numbers of float32 a screen's arithmetic says little.
+func TestScreensOfTinyQueries(t *testing.T) {
+	src := built(t, collection(131, 16, lengths(18, 400, 3)...), 60, 2)
+	queries := collection(132, 16, slices.Repeat([]int64{1, 2, 1, 3}, 5)...)
+	for i := range queries.Vectors {
+		queries.Vectors[i] *= []float32{1e-36, 1e-38, 1e-40, 1e-42, 1e-44}[i*5/len(queries.Vectors)]
+	}
+	o := plaid.SearchOptions{Method: plaid.MethodScan}
+	var want [][]plaid.Hit
+	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
+		hits, stats, err := searcher(t, load(t, simd.New(), src, plaid.LoadOptions{Screen: screen})).SearchBatch(context.Background(), queries, 10, o)
+		require.NoError(t, err)
+		require.Equal(t, screen, stats[0].Screen)
+		if want == nil {
+			want = hits
+		}
+		for i := range hits {
+			require.Equal(t, want[i], hits[i], "%s: query %d: %v", screen, i, stats[i])
+		}
+	}
+}
+
 func TestScreenIsMeasured(t *testing.T) {
 	docs := collection(121, 8, lengths(14, 1200, 30)...)
 	src := built(t, docs, 30, 2)
