@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchfmt"
@@ -289,6 +290,33 @@ func TestInterruptSignal(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// A second signal does not wait for what the first one has to wait for: here a collection is drawn.
+func TestSecondInterruptSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be sent os.Interrupt on windows")
+	}
+	cmd := command(t, "plaid", "bench", "clustered", "--backend", "simd", "--corpora", "20k-nb2")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for err == nil {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended meanwhile
+		select {
+		case err = <-done:
+		case <-again.C:
+		}
+	}
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, -1, exit.ExitCode(), "ended by the signal")
 }
 
 // full is a standard output that takes nothing more, as /dev/full.
