@@ -75,6 +75,11 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 	f.StringVar(&save, "save", "", "folder for the vectors, offsets and results of each built corpus as .npy files, to measure another tool on them")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if args[0] == "bench_decompress_maxsim" {
+			for _, name := range []string{"corpora", "queries", "query-tokens", "save"} {
+				if f.Changed(name) {
+					return usage("--%s: bench_decompress_maxsim has no corpora", name)
+				}
+			}
 			o := options{backend: *name, args: append([]string{"plaid", "bench"}, args...), noData: true}
 			o.selection.Only = []string{"residual_maxsim*/decompress-*"}
 			return suite(c.Context(), &o, c.OutOrStdout(), c.ErrOrStderr())
@@ -90,11 +95,18 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 		if err != nil {
 			return err
 		}
+		if save != "" && !slices.ContainsFunc(run, func(x corpus) bool { return !x.drawn }) {
+			return usage("--save: %s is drawn as an index, there are no vectors", run[0].name)
+		}
 		return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error {
 			w := c.OutOrStdout()
 			fmt.Fprintf(w, "%d queries of %d tokens, first 10; %s, %d processors\n", queries, length, dev.Info().Name, runtime.GOMAXPROCS(0))
 			for i := range run {
-				keep, err := newSaver(save, run[i].name)
+				var keep *saver
+				var err error
+				if !run[i].drawn {
+					keep, err = newSaver(save, run[i].name)
+				}
 				if err == nil {
 					err = run[i].measure(ctx, dev, w, queries, length, keep)
 				}

@@ -268,6 +268,8 @@ func TestPlaidRefuses(t *testing.T) {
 		{exitUsage, "--widths 3", []string{"eval", "--data", "cranfield", "--widths", "3"}},
 		{exitFailure, "holds neither", []string{"eval", "--data", dir}},
 		{exitUsage, `bench "fast"`, []string{"bench", "fast"}},
+		{exitUsage, "--save: 1m-drawn-nb2 is drawn", []string{"bench", "clustered", "--corpora", "1m-drawn-nb2", "--save", at("saved")}},
+		{exitUsage, "--save: bench_decompress_maxsim", []string{"bench", "bench_decompress_maxsim", "--save", at("saved")}},
 		{exitUsage, "bits", with(docs, "build", at("new"), "--bits", "3")},
 		{exitFailure, "cut.npy: ends after 2235 bytes of data, 2240 wanted", []string{"build", at("new"), "--vectors", at("cut.npy"), "--offsets", docs[3]}},
 		{exitFailure, "long.npy: goes on after 560 elements", []string{"build", at("new"), "--vectors", at("long.npy"), "--offsets", docs[3]}},
