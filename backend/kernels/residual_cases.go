@@ -26,6 +26,7 @@ func residualCases(derive func(*kernel.Case), stored, exact []string) []kernel.C
 		{Name: "full-count", Dims: kernel.Dims{"d": 24, "nq": 2, "nd": 12, "k": 5, "c": 40}, Lens: lens([]int64{33, 8}, uniform(12, 5)...), Absent: append([]string{"Count"}, exact...)},
 		{Name: "same-documents", Dims: kernel.Dims{"d": 128, "nq": 10, "nd": 7, "k": 30, "c": 7}, Lens: lens([]int64{32, 8, 0, 16, 24, 32, 8, 32, 40, 32}, 30, 129, 0, 64, 1, 250, 16),
 			Absent: append([]string{"Count"}, exact...), Fill: fills{"Packed": fillBelow(0, 256), "Candidate": fillIdentity(7)}},
+		{Name: "few-of-many", Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 9000, "k": 5, "c": 3}, Lens: lens([]int64{4, 5}, uniform(9000, 1)...), Absent: exact, Note: "more documents than the launch of a few places has threads"},
 		{Name: "no-documents", Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 0, "k": 5, "c": 4}, Lens: lens([]int64{4, 5}), Absent: exact},
 		{Name: "no-places", Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 2, "k": 5, "c": 0}, Lens: lens([]int64{4, 5}, 3, 4), Absent: exact},
 		{Name: "bad-candidates", Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 6, "k": 7, "c": 30}, Lens: lens([]int64{5, 9}, 13, 1, 0, 40, 2, 65),
