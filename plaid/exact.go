@@ -200,7 +200,7 @@ func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
 	}
 	length := s.ix.meanLength()
 	st.Method, st.Reason, st.Exhaustive = MethodBounds, c.plans[i].reason, true
-	st.Exact += visited
+	st.Exact = min(st.Exact+visited, len(order)) // some may have been scored twice
 	st.Approximated, st.Candidates, st.Pruned = int(n), int(n), int(n)-st.Exact
 	st.Bytes = int64(s.ix.k)*int64(s.ix.dim+2*int(tq))*4 +
 		int64(length*(float64(n)*4+float64(st.Screened+st.Exact)*float64(s.ix.dim*s.ix.bits/8+8)))

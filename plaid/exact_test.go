@@ -72,6 +72,21 @@ func TestExactPrunesWithProof(t *testing.T) {
 }
 
 // TestExactChoosesBounds: where there are many documents to a cell, and cells are narrow.
+// TestExactCountsDocuments: what bounds leave to a screen, and the screen leaves open, counts once.
+func TestExactCountsDocuments(t *testing.T) {
+	docs := collection(171, 16, lengths(20, 1500, 1)...)
+	for j := range 1500 { // copies of one
+		copy(docs.Vectors[docs.Offsets[j]*16:], docs.Vectors[:16])
+	}
+	src := built(t, docs, 20, 2)
+	s := searcher(t, load(t, simd.New(), src, plaid.LoadOptions{Screen: plaid.ScreenInt8}))
+	_, stats, err := s.Search(context.Background(), docs.Vectors[:16], 2, plaid.SearchOptions{Preset: plaid.Exact, Method: plaid.MethodBounds})
+	require.NoError(t, err)
+	require.Equal(t, plaid.ScreenInt8, stats.Screen, "%v", stats)
+	require.Equal(t, 1500, stats.Exact, "%v", stats)
+	require.Zero(t, stats.Pruned)
+}
+
 func TestExactChoosesBounds(t *testing.T) {
 	for _, spread := range []float32{0.005, 0.2} {
 		src := built(t, narrow(2, 16, 8000, spread), 40, 4)
