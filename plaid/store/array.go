@@ -137,7 +137,10 @@ func suspect(v []float32) bool {
 	if n := len(v); n%2 != 0 {
 		over |= uint64(math.Float32bits(v[n-1])&(1<<31-1) + 1<<23)
 	}
-	pairs := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(v))), len(v)/2)
+	var pairs []uint64
+	if len(v) > 1 { // the address of a single value, or of none, is not that of a pair
+		pairs = unsafe.Slice((*uint64)(unsafe.Pointer(&v[0])), len(v)/2)
+	}
 	for ; len(pairs) >= 4; pairs = pairs[4:] {
 		over |= (pairs[0]&bit + one) | (pairs[1]&bit + one) | (pairs[2]&bit + one) | (pairs[3]&bit + one)
 	}

@@ -31,3 +31,11 @@ func TestNotFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestNotFiniteAtTheEnd: with -race a pair that reaches beyond an allocation ends the process.
+func TestNotFiniteAtTheEnd(t *testing.T) {
+	v := make([]float32, 1024)
+	for n := range 6 {
+		require.Equal(t, -1, notFinite(v[len(v)-n:]))
+	}
+}
