@@ -45,6 +45,7 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 	fs := cmd.Flags()
 	in.add(cmd, "queries")
 	f.add(cmd)
+	f.k, fs.Lookup("k").DefValue = 100, "100"
 	fs.StringVar(&qrels, "qrels", "", "TREC judgements; default those of the embedded collection with --cranfield")
 	fs.StringVar(&runFile, "run", "", "write the results as a TREC run file")
 	fs.StringVar(&docIDs, "doc-ids", "", "file of the names of documents in judgements, one a line")
@@ -53,6 +54,11 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 	fs.IntSliceVar(&widths, "widths", []int{1, 2, 4}, "bits of the indexes that --data builds")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if data != "" {
+			for _, x := range []string{"k", "preset", "method", "probe", "candidates", "exact", "threshold", "filter", "qrels", "run", "doc-ids", "trec", "vectors", "offsets", "text", "cranfield"} {
+				if fs.Changed(x) {
+					return usage("--%s is about an index that exists, not --data", x)
+				}
+			}
 			return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error { return assessData(ctx, c, dev, data, widths) })
 		}
 		t, err := in.open()
@@ -64,9 +70,6 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 			return err
 		}
 		return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error {
-			if !c.Flags().Changed("k") {
-				f.k = 100
-			}
 			res, err := searchIn(ctx, dev, args[0], t, &f)
 			if err != nil {
 				return err

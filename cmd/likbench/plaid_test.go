@@ -267,6 +267,7 @@ func TestPlaidRefuses(t *testing.T) {
 		{exitUsage, "eval takes a DIR, or --data", []string{"eval"}},
 		{exitUsage, "--widths 3", []string{"eval", "--data", "cranfield", "--widths", "3"}},
 		{exitFailure, "holds neither", []string{"eval", "--data", dir}},
+		{exitUsage, "--k is about an index", []string{"eval", "--data", dir, "-k", "3"}},
 		{exitUsage, `bench "fast"`, []string{"bench", "fast"}},
 		{exitUsage, "--save: 1m-drawn-nb2 is drawn", []string{"bench", "clustered", "--corpora", "1m-drawn-nb2", "--save", at("saved")}},
 		{exitUsage, "--save: bench_decompress_maxsim", []string{"bench", "bench_decompress_maxsim", "--save", at("saved")}},
