@@ -62,7 +62,7 @@ step_race() {
 	# What has goroutines or assembly. Not cuda/driver: with the detector each foreign call allocates, which its
 	# test forbids; nor what takes minutes and starts no goroutine that the rest does not.
 	go test -race -short -skip 'TestObjects|TestConform/generic|TestBindingsFake/Fake_A100' ./backend ./backend/canon ./backend/conform ./backend/kernel ./benchsuite ./cuda \
-		./internal/arena ./internal/meter ./internal/pool ./metal/mtl/... ./plaid ./simd
+		./internal/arena ./internal/meter ./internal/pool ./metal/mtl/... ./plaid ./plaid/codec ./plaid/format ./plaid/store ./simd
 }
 
 step_arm64() {
