@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -49,6 +50,8 @@ func TestSaveNowhere(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.corpus(nil, nil))
 	require.NoError(t, s.hits("auto", nil))
-	_, err = newSaver("/dev/null", "small")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	_, err = newSaver(file, "small")
 	require.ErrorContains(t, err, "--save")
 }

@@ -64,8 +64,8 @@ def main():
     for f in sorted(glob.glob(os.path.join(a.folder, "hits-*.npy"))):
         print(f"{os.path.basename(f)[5:-4]}: recall@10 of float MaxSim {recall(np.load(f), want):.4f}", flush=True)
 
-    with tempfile.TemporaryDirectory() as dir:
-        index = fp.FastPlaid(index=os.path.join(dir, "index"), device=a.device)
+    with tempfile.TemporaryDirectory() as folder:
+        index = fp.FastPlaid(index=os.path.join(folder, "index"), device=a.device)
         start = time.perf_counter()
         index.create(documents_embeddings=[torch.from_numpy(docs[offsets[i]:offsets[i + 1]]) for i in range(len(offsets) - 1)],
                      nbits=a.bits, seed=42)
@@ -82,9 +82,9 @@ def main():
         times = [t for t, _ in singles]
         ids = [[h[0] for h in r[0]] for _, r in singles]
         print(f"single query: p50 {median(times):.3f} ms, p95 {np.percentile(times, 95) * 1e3:.3f}, recall@10 of float MaxSim {recall(ids, want):.4f}", flush=True)
-        all = torch.stack(queries)
-        search(all)
-        t = [search(all)[0] for _ in range(5)]
+        batch = torch.stack(queries)
+        search(batch)
+        t = [search(batch)[0] for _ in range(5)]
         print(f"{len(queries)} queries: {median(t):.2f} ms, {len(queries) / np.median(t):.0f} queries/s")
 
 

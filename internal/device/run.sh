@@ -4,8 +4,8 @@
 #	run.sh conform     conformance of cuda, and of simd at every level the processor has
 #	run.sh gorgonia    cuda through the alternative driver binding
 #	run.sh topten      the ten best of the collection's queries on every backend here
-#	run.sh sanitize    memcheck over the smoke cases, and racecheck over those that RACE names (a -test.run pattern;
-#	                   the index kernels take minutes each: name one at a time)
+#	run.sh sanitize    memcheck over the smoke cases, and racecheck over those of the kernels that RACE names, one
+#	                   process each, side by side: nothing is timed
 #	run.sh bench       likbench on cuda: every shape; results go to $OUT or results/
 #	run.sh cpu         likbench on simd, one core and all
 #
@@ -29,6 +29,7 @@ step() {
 	echo "== $name: exit $rc, $(($(date +%s) - start)) s"
 	grep -E '^\s*--- FAIL|^(FAIL|PASS|ok|panic)|ERROR SUMMARY|RACECHECK SUMMARY' "$out/$name.log" | head -n "${LINES_SHOWN:-40}"
 	[ $rc -eq 0 ] || status=1
+	return $rc
 }
 
 for what in "$@"; do
@@ -45,8 +46,11 @@ for what in "$@"; do
 		;;
 	sanitize)
 		step memcheck cuda compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run TestConform -test.timeout 280s
-		race=${RACE:-TestConform/kernels/^(maxsim|topk|hardest|rms|softmax|rbf|take)}
-		step racecheck cuda timeout 280 compute-sanitizer --tool racecheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run "$race" -test.timeout 270s
+		for kernel in ${RACE:-maxsim topk hardest rms softmax rbf nearest kmeans residual_encode centroid plaid residual_maxsim_f32 residual_maxsim_f16 residual_maxsim_int8}; do
+			step "racecheck_$kernel" cuda timeout 280 compute-sanitizer --tool racecheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run "TestConform/kernels/^$kernel" -test.timeout 270s &
+			checks="${checks:-} $!"
+		done
+		for check in $checks; do wait "$check" || status=1; done
 		;;
 	bench)
 		step bench . "$bin/likbench" --backend cuda --full --outdir "$out/cuda"
