@@ -141,6 +141,15 @@ func residualBlocks(places, nq, blocks int64) int64 {
 	return min(places, CeilDiv(blocks, max(nq, 1)))
 }
 
+// checkingBlocks is blocks, or as many for each row of a launch as its threads need to have a few of n offsets to check, as
+// long as the device has room: a thread waits for memory at each, and few places of a large index are few blocks.
+func checkingBlocks(blocks, n, threads, rows, room int64) int64 {
+	if blocks == 0 {
+		return 0
+	}
+	return max(blocks, CeilDiv(min(CeilDiv(n, 4*threads), room), max(rows, 1)))
+}
+
 // residualLimits is what a fast variant asks for: components, and the alignment of operands.
 type residualLimits struct {
 	kernel, variant string

@@ -23,7 +23,7 @@ func residualInt8MMA(instance string, bytes int64) bool {
 		steps := 4 * f.words / f.bits
 		stages = append(stages, Stage[kernels.ResidualMaxSimInt8Args]{Name: f.name, Shared: int(int8Tiles.shared(steps, true)),
 			Geometry: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call, g *Geometry) {
-				int8Tiles.grid(g, c.Axes[3], c.Axes[8], a.QueryOff.Max)
+				int8Tiles.grid(g, c.Axes[3], c.Axes[8], c.Axes[6], a.QueryOff.Max)
 				g.Shared = uint32(int8Tiles.shared(steps, c.Axes[3] > 1 || c.Axes[1] > chunkRows))
 				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5])
 			}})

@@ -51,7 +51,7 @@ func residualTiledStages() []Stage[kernels.ResidualMaxSimArgs] {
 			Geometry: func(a *kernels.ResidualMaxSimArgs, c *backend.Call, g *Geometry) {
 				nq, places := c.Axes[2], c.Axes[8]
 				blocks := residualBlocks(CeilDiv(places, f.warps/f.share), nq, residualWaves*f.blocks*int64(g.Units))
-				g.Plane(blocks, nq, int(32*f.warps))
+				g.Plane(checkingBlocks(blocks, c.Axes[5], 32*(f.warps-1), nq, f.blocks*int64(g.Units)), nq, int(32*f.warps))
 				g.Shared = uint32(residualTile + 128*c.Axes[1])
 				g.Skip = g.Skip || b2 != (a.Bits == 2) || f != residualFormOf(nq*places, a.Bits, g.Units)
 			}})

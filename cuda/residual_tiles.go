@@ -28,15 +28,15 @@ func (t residualTiles) shared(steps int64, several bool) int64 {
 
 // grid is a launch of nq queries of up to longest tokens at places each: rows of blocks have groups of queries. One row
 // fills the device once; of more, each has all blocks if that leaves them enough to do, so that the rows that run at a time
-// read the same centroid scores.
-func (t residualTiles) grid(g *Geometry, nq, places, longest int64) {
+// read the same centroid scores. documents are those of the index.
+func (t residualTiles) grid(g *Geometry, nq, places, documents, longest int64) {
 	blocks := t.blocks * int64(g.Units)
 	rows := CeilDiv(nq, max(t.warps/max(CeilDiv(longest, chunkRows), 1), 1))
 	x := blocks
 	if rows > 1 {
 		x = max(CeilDiv(2*blocks, rows), min(blocks, places/16))
 	}
-	g.Plane(min(places, x), rows, int(t.warps)*32)
+	g.Plane(checkingBlocks(min(places, x), documents, t.warps*32, rows, blocks), rows, int(t.warps)*32)
 }
 
 // acceptTiles is what tiles ask of axes: query and document tokens, the longest document.
