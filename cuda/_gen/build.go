@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
+	"io"
 	"strings"
 
 	"github.com/likbench/likbench/cuda/internal/manifest"
@@ -20,28 +18,25 @@ type build struct {
 // baseFlags hold for every source. Fast-math is never among them: a declaration asks for it, or nobody.
 var baseFlags = []string{"--std=c++17", "--ptxas-options=-v"}
 
-func compileSource(n *nvrtc, src, name string) (build, error) {
-	t, err := manifest.ReadSource(os.DirFS(src), name)
-	if err != nil {
-		return build{}, err
-	}
-	flags := append(append([]string(nil), baseFlags...), t.Flags...)
-	b := build{source: manifest.Source{Name: name, Hash: t.Hash, Flags: flags, Arguments: t.Structs}}
-	options := append(append([]string(nil), flags...), "-I"+filepath.Join(src, path.Dir(name)), "-I"+src)
-	for _, target := range t.Targets {
-		data, log, err := n.compile(name, t.Code, target, options)
-		fmt.Fprint(os.Stderr, messages(log))
-		if err != nil {
-			return build{}, err
+// join waits for the objects of a source and reads their facts.
+func join(parts []*unit, out io.Writer) (build, error) {
+	t := parts[0].text
+	b := build{source: manifest.Source{Name: t.Name, Hash: t.Hash, Flags: parts[0].flags, Arguments: t.Structs}}
+	for _, u := range parts {
+		<-u.done
+		fmt.Fprint(out, messages(u.log))
+		if u.err != nil {
+			return build{}, u.err
 		}
-		o := manifest.Object{Target: target, SHA256: manifest.Sum(data), Bytes: len(data)}
-		if strings.HasPrefix(target, "compute_") {
-			o.File = b.source.Stem() + "." + target + ".ptx.gz"
-			o.Entries = manifest.PTXEntries(data)
+		o := manifest.Object{Target: u.target, SHA256: manifest.Sum(u.object), Bytes: len(u.object)}
+		if strings.HasPrefix(u.target, "compute_") {
+			o.File = b.source.Stem() + "." + u.target + ".ptx.gz"
+			o.Entries = manifest.PTXEntries(u.object)
 		} else {
-			o.File = b.source.Stem() + "." + target + ".cubin.gz"
-			if o.Entries, err = manifest.CubinEntries(data, log); err != nil {
-				return build{}, err
+			var err error
+			o.File = b.source.Stem() + "." + u.target + ".cubin.gz"
+			if o.Entries, err = manifest.CubinEntries(u.object, u.log); err != nil {
+				return build{}, fmt.Errorf("%s: %w", t.Name, err)
 			}
 		}
 		for i := range o.Entries {
@@ -49,11 +44,11 @@ func compileSource(n *nvrtc, src, name string) (build, error) {
 		}
 		for e := range t.Dynamic {
 			if o.Entry(e) == nil {
-				return build{}, fmt.Errorf("%s: dynamic shared memory stated for %s, which %s does not have", name, e, target)
+				return build{}, fmt.Errorf("%s: dynamic shared memory stated for %s, which %s does not have", t.Name, e, u.target)
 			}
 		}
 		b.source.Objects = append(b.source.Objects, o)
-		b.data = append(b.data, data)
+		b.data = append(b.data, u.object)
 	}
 	return b, nil
 }

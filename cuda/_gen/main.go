@@ -6,6 +6,8 @@
 //	go run . -only x.cu -o /tmp/x       compile elsewhere: check, and see registers and spills
 //	go run . -check                     compile everything, write nothing, fail where a committed object differs
 //
+// As many objects are made at once as there are processors; one that fails ends the run, and nothing is written.
+//
 // The comment that opens a source may say
 //
 //	// targets: sm_90a                       default: sm_80 sm_89 sm_90a compute_80 (compute_* is PTX)
@@ -52,25 +54,27 @@ func run(only, out, toolkit string, check bool) error {
 	if err != nil {
 		return err
 	}
+	return generate(compiler.compile, root, only, out, check)
+}
+
+// generate compiles the sources of a tree and writes or compares them. Nothing is written before all are compiled.
+func generate(compile compiler, root, only, out string, check bool) error {
 	src := filepath.Join(root, "cuda/src")
 	names, err := manifest.Sources(os.DirFS(src))
 	if err != nil {
 		return err
 	}
+	wanted := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !selected(n, only) })
+	if len(wanted) == 0 && only != "" {
+		return fmt.Errorf("no source matches %q", only)
+	}
 	var built []build
-	for _, n := range names {
-		if !selected(n, only) {
-			continue
-		}
-		b, err := compileSource(compiler, src, n)
-		if err != nil {
-			return err
-		}
+	err = compileAll(compile, src, wanted, os.Stderr, func(b build) {
 		b.print()
 		built = append(built, b)
-	}
-	if len(built) == 0 && only != "" {
-		return fmt.Errorf("no source matches %q", only)
+	})
+	if err != nil {
+		return err
 	}
 	objects := filepath.Join(root, "cuda/objects")
 	switch {
