@@ -22,9 +22,9 @@ type radii struct {
 	once sync.Once
 	err  error
 	cell []radius
-	// typical is the mean of the cells' radii in units of a token's norm, each weighed by its
-	// tokens.
-	typical float64
+
+	mu   sync.Mutex
+	left map[int]float64 // see shareLeft
 }
 
 type radius struct {
@@ -32,7 +32,6 @@ type radius struct {
 	cos, sin float64 // of the largest angle between v̂ and c
 	lo, hi   float64 // of ‖v̂‖
 	norm     float64 // ‖c‖
-	tokens   int64
 }
 
 // bound is the largest dot product that a query token of a norm, with canonical score s
@@ -121,7 +120,6 @@ func (ix *Index) widenCells(cells []radius, dec *codec.Decoder, codes []int32, r
 			apart, along, vv, cc = apart+(x-y)*(x-y), along+x*y, vv+x*x, cc+y*y
 		}
 		r := &cells[code]
-		r.tokens++
 		r.ball, r.hi, r.lo = max(r.ball, math.Sqrt(apart)), max(r.hi, math.Sqrt(vv)), min(r.lo, math.Sqrt(vv))
 		cos := -1.0
 		if vv > 0 && cc > 0 {
@@ -141,9 +139,7 @@ func (ix *Index) joinRadii(parts [][]radius) []radius {
 		for _, p := range parts {
 			o := &p[c]
 			r.ball, r.hi, r.lo, r.cos = max(r.ball, o.ball), max(r.hi, o.hi), min(r.lo, o.lo), min(r.cos, o.cos)
-			r.tokens += o.tokens
 		}
-		ix.radius.typical += r.ball / ix.tokenNorm * float64(r.tokens) / float64(max(ix.tokens, 1))
 		if math.IsInf(r.lo, 1) { // an empty cell
 			r.lo = 0
 		}
@@ -162,52 +158,59 @@ const boundChunk = 4096
 // its score; they are scored in the order of the bound until no bound left reaches the k-th
 // score. Where many are left after the first ones, they are screened.
 func (s *Searcher) bounded(ctx context.Context, c *call, i int) error {
-	r := &s.run
-	r.ctx, r.c, r.group, r.p, r.timed, r.screen, r.norms = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone, s.norms
-	tq, n := int64(len(c.tokens(i))/s.ix.dim), int64(len(s.sel.docs))
-	r.sh = shape{nq: 1, tq: tq, longest: tq, cand: n, list: min(n, boundChunk), last: min(n, boundChunk)}
-	if n > screenLeftFrom {
+	if len(s.sel.docs) > screenLeftFrom {
 		if err := s.needScreen(); err != nil {
 			return err
 		}
 	}
-	if err := s.reserve(r.sh); err != nil {
-		return err
-	}
-	s.listed = listed{}
-	if err := s.uploadQueries(); err != nil {
-		return err
-	}
-	bounds, slack, err := s.bounds(c.tokens(i))
+	bounds, slack, err := s.startBounds(ctx, c, i)
 	if err != nil {
 		return err
 	}
-	order, visited, err := s.visit(bounds, slack)
+	left, visited, err := s.visit(bounds, slack)
 	if err != nil {
 		return err
 	}
-	st := c.stats[i]
-	if visited < len(order) {
-		err = s.screenLeft(ctx, c, i, order)
+	st, tq := c.stats[i], s.run.sh.tq
+	if len(left) > 0 {
+		err = s.screenLeft(ctx, c, i, left)
 	} else {
-		s.merge = s.picked.AppendTo(s.merge[:0])
-		c.hits[i] = hitsOf(s.merge, r.scales[0])
 		s.describe(&s.readers[0], 0, st, 0)
 		st.Stages, err = s.stages()
 	}
 	if err != nil {
 		return err
 	}
-	length := s.ix.meanLength()
+	s.merge = s.picked.AppendTo(s.merge[:0])
+	c.hits[i] = hitsOf(s.merge, s.run.scales[0])
+	n := len(s.sel.docs)
 	st.Method, st.Reason, st.Exhaustive = MethodBounds, c.plans[i].reason, true
-	st.Exact = min(st.Exact+visited, len(order)) // some may have been scored twice
-	st.Approximated, st.Candidates, st.Pruned = int(n), int(n), int(n)-st.Exact
+	st.Exact += visited // those that were left are others
+	st.Approximated, st.Candidates, st.Pruned = n, n, n-st.Exact
+	length := s.ix.meanLength()
 	st.Bytes = int64(s.ix.k)*int64(s.ix.dim+2*int(tq))*4 +
 		int64(length*(float64(n)*4+float64(st.Screened+st.Exact)*float64(s.ix.dim*s.ix.bits/8+8)))
 	return nil
 }
 
-// screenLeft answers from the documents that bounds left over.
+// startBounds makes room, uploads query i and bounds the scores of all allowed documents.
+func (s *Searcher) startBounds(ctx context.Context, c *call, i int) ([]float32, float64, error) {
+	r := &s.run
+	r.ctx, r.c, r.group, r.p, r.timed, r.screen, r.norms = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone, s.norms
+	tq, n := int64(len(c.tokens(i))/s.ix.dim), int64(len(s.sel.docs))
+	r.sh = shape{nq: 1, tq: tq, longest: tq, cand: n, list: min(n, boundChunk), last: min(n, boundChunk)}
+	if err := s.reserve(r.sh); err != nil {
+		return nil, 0, err
+	}
+	s.listed = listed{}
+	if err := s.uploadQueries(); err != nil {
+		return nil, 0, err
+	}
+	return s.bounds(c.tokens(i))
+}
+
+// screenLeft adds the best of the documents that bounds left over, given by their places, to
+// those in s.picked, which are others.
 func (s *Searcher) screenLeft(ctx context.Context, c *call, i int, places []int32) error {
 	all, p := s.sel, c.plans[i]
 	left := make([]int32, len(places))
@@ -216,8 +219,11 @@ func (s *Searcher) screenLeft(ctx context.Context, c *call, i int, places []int3
 	}
 	slices.Sort(left)
 	s.sel, c.plans[i].method = selection{docs: left}, MethodScan
-	err := s.sequence(ctx, c, []int{i})
+	err := s.sequence(ctx, c, []int{i}, s.least(s.run.scales[0]))
 	s.sel, c.plans[i] = all, p
+	for _, h := range c.hits[i] {
+		s.picked.Push(h.Fixed, h.ID)
+	}
 	return err
 }
 
@@ -232,17 +238,8 @@ func (s *Searcher) bounds(q []float32) ([]float32, float64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	tq, largest := len(q)/ix.dim, float32(0)
-	slack := float64(ix.dim+8) * 0x1p-23
-	for t := range tq {
-		norm := canon.Norm(q[t*ix.dim:(t+1)*ix.dim]) * (1 + 1e-9)
-		for c := range ix.radius.cell {
-			b := ix.radius.cell[c].bound(float64(x[c*tq+t]), norm, slack) + slack*norm*ix.tokenNorm + float64(ix.dim)*0x1p-148
-			y := math.Nextafter32(float32(b), float32(math.Inf(1)))
-			x[c*tq+t], largest = y, max(largest, max(y, -y))
-		}
-	}
-	sc, err := canon.NewScale(int64(tq), float64(largest))
+	tq := len(q) / ix.dim
+	sc, err := canon.NewScale(int64(tq), ix.boundCells(x, q))
 	if err != nil {
 		return nil, 0, fmt.Errorf("plaid: %w: %w: %w", ErrQuery, err, backend.ErrArgument)
 	}
@@ -263,52 +260,109 @@ func (s *Searcher) bounds(q []float32) ([]float32, float64, error) {
 	return bounds, float64(tq) * (math.Ldexp(1, -sc.Shift()) + math.Ldexp(1, -s.run.scales[0].Shift())), nil
 }
 
+// boundCells turns the scores of centroids, a row each, into bounds of their cells, and returns
+// the largest magnitude.
+func (ix *Index) boundCells(x, q []float32) float64 {
+	tq, slack := len(q)/ix.dim, float64(ix.dim+8)*0x1p-23
+	norms := make([]float64, tq)
+	for t := range norms {
+		norms[t] = canon.Norm(q[t*ix.dim:(t+1)*ix.dim]) * (1 + 1e-9)
+	}
+	var largest [shareMost]float32
+	const perBound = 32 // what it takes, in components of a query
+	eachQuery(ix.k, perBound*ix.k*tq, func(w, c int) {
+		row, most := x[c*tq:(c+1)*tq], largest[w]
+		for t, norm := range norms {
+			b := ix.radius.cell[c].bound(float64(row[t]), norm, slack) + slack*norm*ix.tokenNorm + float64(ix.dim)*0x1p-148
+			y := math.Nextafter32(float32(b), float32(math.Inf(1)))
+			row[t], most = y, max(most, max(y, -y))
+		}
+		largest[w] = most
+	})
+	return float64(slices.Max(largest[:]))
+}
+
 func fillBound(s *Searcher, v *views, a *kernels.PlaidApproxArgs) {
 	*a = approxArgs(s, v)
 	a.Candidate, a.Score = v.candidate, v.approx
 }
 
 // visit scores documents in the order of their bounds while one can still be among the first
-// k; they are in s.picked then. It returns how many it scored, and the places of those that
-// bounds do not exclude: more than it scored where a screen should take over.
-func (s *Searcher) visit(bounds []float32, slack float64) (order []int32, visited int, err error) {
-	k, sc := s.run.c.k, s.run.scales[0]
-	order = make([]int32, len(bounds))
-	for j := range order {
-		order[j] = int32(j)
+// k; they are in s.picked then, and visited is how many. What it returns beside it are the
+// places of other documents that bounds do not exclude, for a screen to take over.
+func (s *Searcher) visit(bounds []float32, slack float64) (left []int32, visited int, err error) {
+	left, visited, err = s.look(bounds, slack)
+	if err != nil || len(left) > screenLeftFrom && s.form != ScreenNone {
+		return left, visited, err
 	}
-	slices.SortFunc(order, func(a, b int32) int {
+	slices.SortFunc(left, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(a, b))
 	})
-	s.picked.Reset(k)
-	for size := max(4*k, 64); visited < len(order); size *= 2 {
-		if s.picked.Len() >= k {
-			least := s.least(sc)
-			left := sort.Search(len(order), func(e int) bool {
-				b := float64(bounds[order[e]])
-				return b+math.Abs(b)*0x1p-23+slack < least
-			})
-			if order = order[:max(left, visited)]; left-visited > screenLeftFrom && s.form != ScreenNone {
-				break
-			}
+	for size := 2 * firstLook(s.run.c.k); len(left) > 0; size *= 2 {
+		n := min(size, boundChunk, len(left))
+		if err := s.score(left[:n]); err != nil {
+			return nil, visited, err
 		}
-		n := min(size, boundChunk, len(order)-visited)
-		if err := s.score(order[visited : visited+n]); err != nil {
+		visited += n
+		left = left[n:]
+		least := s.least(s.run.scales[0])
+		left = left[:sort.Search(len(left), func(e int) bool { return !reaches(bounds[left[e]], slack, least) })]
+	}
+	return nil, visited, nil
+}
+
+// firstLook is how many documents are scored before bounds exclude any.
+func firstLook(k int) int { return max(4*k, 64) }
+
+// reaches reports whether a score may be at least so much.
+func reaches(bound float32, slack, least float64) bool {
+	b := float64(bound)
+	return !(b+math.Abs(b)*0x1p-23+slack < least)
+}
+
+// look scores the first documents in the order of their bounds; they are in s.picked then. It
+// returns the places of all others that these scores do not exclude, in no order that matters.
+func (s *Searcher) look(bounds []float32, slack float64) (left []int32, visited int, err error) {
+	s.firsts.Reset(min(firstLook(s.run.c.k), len(bounds)))
+	for j, b := range bounds {
+		s.firsts.Push(b, int32(j))
+	}
+	first := s.firsts.AppendTo(nil)
+	places := make([]int32, len(first))
+	for e, f := range first {
+		places[e] = f.ID
+	}
+	s.picked.Reset(s.run.c.k)
+	for visited < len(places) {
+		n := min(boundChunk, len(places)-visited)
+		if err := s.score(places[visited : visited+n]); err != nil {
 			return nil, visited, err
 		}
 		visited += n
 	}
-	return order, visited, nil
+	if visited == len(bounds) {
+		return nil, visited, nil
+	}
+	least, last := s.least(s.run.scales[0]), first[len(first)-1]
+	for j, b := range bounds {
+		if canon.Less(last.Score, last.ID, b, int32(j)) && reaches(b, slack, least) {
+			left = append(left, int32(j))
+		}
+	}
+	return left, visited, nil
 }
 
 // screenLeftFrom is how many documents are worth a screen.
 const screenLeftFrom = 1024
 
-// least is the k-th score so far.
+// least is the k-th score so far, −∞ for fewer than k.
 func (s *Searcher) least(sc canon.Scale) float64 {
 	s.merge = s.picked.AppendTo(s.merge[:0])
 	for _, m := range s.merge { // AppendTo empties the selector
 		s.picked.Push(m.Score, m.ID)
+	}
+	if len(s.merge) < s.run.c.k {
+		return math.Inf(-1)
 	}
 	return sc.Float(s.merge[len(s.merge)-1].Score)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/likbench/likbench/backend/host"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/format"
-	"github.com/likbench/likbench/simd"
 )
 
 // narrow makes documents of few topics whose tokens are near the centroids of their cells.
@@ -67,41 +66,7 @@ func TestExactPrunesWithProof(t *testing.T) {
 		require.NoError(t, err)
 		same(t, o.rank(t, part(queries, 0), o.everything(), 5), hits)
 		require.Equal(t, plaid.MethodScan, stats.Method, "%v", stats)
-		require.Contains(t, stats.Reason, "bounds by cell would take longer than screening 400 documents")
-	}
-}
-
-// TestExactChoosesBounds: where there are many documents to a cell, and cells are narrow.
-// TestExactCountsDocuments: what bounds leave to a screen, and the screen leaves open, counts once.
-func TestExactCountsDocuments(t *testing.T) {
-	docs := collection(171, 16, lengths(20, 1500, 1)...)
-	for j := range 1500 { // copies of one
-		copy(docs.Vectors[docs.Offsets[j]*16:], docs.Vectors[:16])
-	}
-	src := built(t, docs, 20, 2)
-	s := searcher(t, load(t, simd.New(), src, plaid.LoadOptions{Screen: plaid.ScreenInt8}))
-	_, stats, err := s.Search(context.Background(), docs.Vectors[:16], 2, plaid.SearchOptions{Preset: plaid.Exact, Method: plaid.MethodBounds})
-	require.NoError(t, err)
-	require.Equal(t, plaid.ScreenInt8, stats.Screen, "%v", stats)
-	require.Equal(t, 1500, stats.Exact, "%v", stats)
-	require.Zero(t, stats.Pruned)
-}
-
-func TestExactChoosesBounds(t *testing.T) {
-	for _, spread := range []float32{0.005, 0.2} {
-		src := built(t, narrow(2, 16, 8000, spread), 40, 4)
-		s := searcher(t, load(t, simd.New(), src, plaid.LoadOptions{Screen: plaid.ScreenInt8}))
-		q := narrow(2, 16, 3, spread).Vectors
-		want, _, err := s.Search(context.Background(), q, 5, plaid.SearchOptions{Method: plaid.MethodScan})
-		require.NoError(t, err)
-		hits, stats, err := s.Search(context.Background(), q, 5, plaid.SearchOptions{Preset: plaid.Exact})
-		require.NoError(t, err)
-		require.Equal(t, want, hits)
-		method := plaid.MethodBounds
-		if spread > 0.1 {
-			method = plaid.MethodScan
-		}
-		require.Equal(t, method, stats.Method, "spread %v: %v", spread, stats)
+		require.Contains(t, stats.Reason, "without the documents that they leave, a scan of 400 documents")
 	}
 }
 

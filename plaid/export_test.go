@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/likbench/likbench/backend"
 )
 
 // Trials compares the screens on samples of sizes that choosing one goes through, and says
@@ -37,3 +39,11 @@ func (ix *Index) Trials() (text string, err error) {
 
 // Narrow makes a searcher take what a screen left open in small parts.
 func (s *Searcher) Narrow() { s.room, s.whole = 100, 0 }
+
+// ExactElsewhere is the choice of preset Exact for a query of tq tokens on a device with memory
+// of its own.
+func (ix *Index) ExactElsewhere(tq, k int) (Method, string) {
+	far := &Index{dim: ix.dim, k: ix.k, docs: ix.docs, liveTokens: ix.liveTokens}
+	far.mem.weight.Buf = struct{ backend.Buffer }{}
+	return far.exactMethod(tq, k, &selection{docs: ix.docs, tokens: ix.liveTokens}, &SearchOptions{Preset: Exact})
+}

@@ -19,9 +19,10 @@ const (
 	// and the options alone.
 	Auto Preset = iota
 	// Exact returns the first k of all allowed documents, proven: bounds say which documents
-	// cannot be among them. They come from the radius of each cell where cells are narrow and
-	// that takes less time than a scan, else from one in cheaper arithmetic with a bound of
-	// its error.
+	// cannot be among them. They come from the radius of each cell where these exclude enough
+	// documents to be less work than a scan, else from one in cheaper arithmetic with a bound
+	// of its error. Which one follows from the index, the query's length, the options, and
+	// whether the device has memory of its own.
 	Exact
 	// CompatFastPlaid selects as fast-plaid does: full centroid scores of every candidate,
 	// the Candidates best (4096), a quarter of which are scored exactly. A filter limits
@@ -277,9 +278,17 @@ func (ix *Index) centroidWork(tq int) float64 {
 func (ix *Index) scanWork(tq, k int, sel *selection) float64 {
 	components := float64(sel.tokens) * float64(ix.dim)
 	if screenFewer*firstLast(k) >= int64(len(sel.docs)) {
-		return components * (float64(tq) + costDecode)
+		return exactWork(components, tq)
 	}
-	return ix.centroidWork(tq) + components*(costInt8*float64(tq)+costDecode)
+	return ix.centroidWork(tq) + screenWork(components, tq)
+}
+
+// exactWork is that of exact scores of documents of so many components.
+func exactWork(components float64, tq int) float64 { return components * (float64(tq) + costDecode) }
+
+// screenWork is that of screening documents of so many components, centroid scores aside.
+func screenWork(components float64, tq int) float64 {
+	return components * (costInt8*float64(tq) + costDecode)
 }
 
 // expect is how many documents probing will reach, if lists were drawn at random, and the
@@ -296,63 +305,4 @@ func (ix *Index) probeWork(p *plan, tq int) float64 {
 	exact := math.Min(float64(p.exact), candidates) * length
 	return ix.centroidWork(tq) + entries*costEntry + candidates*length*(costCode+costLookup*float64(tq)) +
 		exact*float64(ix.dim)*(costInt8*float64(tq)+costDecode)
-}
-
-// wideCell is the radius, in units of a token's norm, from which the bound of a cell is
-// useless: most documents have a token of some cell that near to every query token.
-const wideCell = 0.35
-
-const (
-	// costBound is the bound of a cell for a query token, which the host computes, in
-	// float32 multiply-adds of a core; boundTime the same in seconds.
-	costBound = 500
-	boundTime = 20e-9
-	// boundBias is how much less bounds have to look like: how many documents they leave is
-	// not known.
-	boundBias = 2
-)
-
-// boundsPay compares the work of bounds with that of a scan, by measured times once a screen
-// has been chosen: the device has no part in most of it.
-func (ix *Index) boundsPay(tq, k int, sel *selection) bool {
-	cells, components := float64(ix.k)*float64(tq), float64(sel.tokens)*float64(ix.dim)
-	look := ix.centroidWork(tq) + float64(sel.tokens)*(costCode+costLookup*float64(tq))
-	scan, bounds := ix.scanWork(tq, k, sel), look+cells*costBound
-	if sc := &ix.screens; sc.exactTime > 0 {
-		scan = ix.centroidWork(tq)*sc.exactTime + components*float64(tq)*sc.screenTime
-		bounds = look*sc.exactTime + cells*boundTime
-	}
-	return boundBias*bounds < scan
-}
-
-// needBounds measures cells where bounds may be used.
-func (ix *Index) needBounds(q *Tokens, k int, sel *selection, o *SearchOptions) error {
-	if o.Method == MethodBounds {
-		return ix.measure()
-	}
-	if o.Method == MethodScan {
-		return nil
-	}
-	if _, err := ix.chooseScreen(); err != nil {
-		return err
-	}
-	for i := range q.Len() {
-		if ix.boundsPay(int(q.Offsets[i+1]-q.Offsets[i]), k, sel) {
-			return ix.measure()
-		}
-	}
-	return nil
-}
-
-// exactMethod chooses between bounds of cells and a scan.
-func (ix *Index) exactMethod(tq, k int, sel *selection, o *SearchOptions) (Method, string) {
-	switch {
-	case o.Method != MethodAuto:
-		return o.Method, o.Method.String() + " was asked for"
-	case !ix.boundsPay(tq, k, sel):
-		return MethodScan, fmt.Sprintf("bounds by cell would take longer than screening %d documents", len(sel.docs))
-	case ix.radius.typical > wideCell:
-		return MethodScan, fmt.Sprintf("tokens are up to %.2f from the centroids of their cells: bounds by cell would exclude little, so every document is screened", ix.radius.typical)
-	}
-	return MethodBounds, fmt.Sprintf("tokens are up to %.2f from the centroids of their cells: bounds by cell exclude documents", ix.radius.typical)
 }

@@ -47,6 +47,7 @@ type Searcher struct {
 	floats  []float32
 	ints    []int32
 	picked  canon.Selector[canon.Fixed, int64]
+	firsts  canon.Selector[float32, int32]
 	merge   []canon.Result[canon.Fixed, int64]
 	readers [shareMost]reader
 	kths    []float64 // of the queries of the group, what reader.read returned
@@ -106,7 +107,7 @@ func (s *Searcher) SearchBatch(ctx context.Context, queries Tokens, k int, o Sea
 		return nil, nil, err
 	}
 	if o.Preset == Exact {
-		if err := s.ix.needBounds(&queries, k, &s.sel, &o); err != nil {
+		if err := s.ix.needBounds(ctx, &queries, k, &s.sel, &o); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -257,7 +258,7 @@ func (s *Searcher) all(ctx context.Context, c *call) error {
 		if p.method == MethodBounds {
 			err = s.bounded(ctx, c, group[0])
 		} else {
-			err = s.sequence(ctx, c, group)
+			err = s.sequence(ctx, c, group, math.Inf(-1))
 		}
 		if err != nil {
 			return err

@@ -30,9 +30,9 @@ func (w *reader) read(s *Searcher, e int) float64 {
 	}
 	w.merge = w.picked.AppendTo(w.merge[:0])
 	if r.screen != ScreenNone {
-		kth := math.Inf(-1)
+		kth := r.floor
 		if len(w.merge) == r.c.k {
-			kth = r.scales[e].Float(w.merge[r.c.k-1].Score)
+			kth = max(kth, r.scales[e].Float(w.merge[r.c.k-1].Score))
 		}
 		// No document that the screen left out scores more, give or take the slack; there is
 		// none where places are left over.

@@ -24,6 +24,7 @@ type sequence struct {
 	norms  []float64 // of the call's queries
 	scales []canon.Scale
 	slack  []float64 // by how much a screened score may be wrong, per query
+	floor  float64   // documents that score less are not asked for
 	timed  bool
 }
 
@@ -41,9 +42,11 @@ type mark struct {
 
 func cancelled(err error) error { return fmt.Errorf("plaid: search: %w", err) }
 
-// sequence answers the queries of a group. Exact scores decide what a screen leaves open.
-func (s *Searcher) sequence(ctx context.Context, c *call, group []int) error {
+// sequence answers the queries of a group. Exact scores decide what a screen leaves open: what
+// may reach the k-th of them, or floor, is scored.
+func (s *Searcher) sequence(ctx context.Context, c *call, group []int, floor float64) error {
 	r := &s.run
+	r.floor = floor
 	r.ctx, r.c, r.group, r.p, r.timed, r.norms = ctx, c, group, c.plans[group[0]], c.o.Timings, s.norms
 	if err := s.start(firstLast(c.k)); err != nil {
 		return err
