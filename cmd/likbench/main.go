@@ -23,11 +23,16 @@ const (
 )
 
 func main() {
+	os.Exit(interruptible(func(ctx context.Context) int { return run(ctx, os.Args[1:], os.Stdout, os.Stderr) }))
+}
+
+// interruptible ends the context of do at the first signal; a second one ends the process at
+// once.
+func interruptible(do func(ctx context.Context) int) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return do(ctx)
 }
 
 // run executes the command line and returns the exit status. An error is printed once.
@@ -46,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return exitOK
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "likbench: interrupted; no results were written")
+		fmt.Fprintln(stderr, interrupted(args))
 		return exitInterrupted
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "likbench: %v\nRun 'likbench --help' for usage.\n", err)
@@ -54,6 +59,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "likbench: %v\n", err)
 	return exitFailure
+}
+
+// interrupted says what an interrupted command leaves. Commands about indexes leave what was
+// complete, which is for each of them to say.
+func interrupted(args []string) string {
+	if len(args) > 0 && args[0] == "plaid" {
+		return "likbench: interrupted"
+	}
+	return "likbench: interrupted; no results were written"
 }
 
 // checkedWriter keeps the first failure, so that a table or a help text that did not reach

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -25,11 +26,22 @@ import (
 // beMain makes this test binary the command itself.
 const beMain = "LIKBENCH_TEST_BE_MAIN"
 
+// deaf is what beMain is for a command that does not look at its context.
+const deaf = "deaf"
+
 func TestMain(m *testing.M) {
-	if os.Getenv(beMain) != "" {
-		main()
+	switch os.Getenv(beMain) {
+	case "":
+		os.Exit(m.Run())
+	case deaf:
+		os.Exit(interruptible(func(context.Context) int {
+			fmt.Println("waiting")
+			_, err := io.Copy(io.Discard, os.Stdin)
+			fmt.Println("not ended:", err)
+			return exitFailure
+		}))
 	}
-	os.Exit(m.Run())
+	main()
 }
 
 // call runs a command line in this process.
@@ -292,12 +304,44 @@ func TestInterruptSignal(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A second signal does not wait for what the first one has to wait for: here a collection is drawn.
+// While a corpus is drawn and saved, a signal ends the command soon, and nothing is left of it. Drawing
+// this one takes a minute.
+func TestInterruptWhileDrawing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be sent os.Interrupt on windows; TestDrawingStops and TestSaveIsWholeOrNot cover the rest")
+	}
+	dir := t.TempDir()
+	cmd := command(t, "plaid", "bench", "clustered", "--backend", "simd", "--corpora", "20k-nb2", "--save", dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(out)
+	require.NoError(t, err)
+	require.NotContains(t, string(rest), "built in")
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	require.Equal(t, exitInterrupted, exit.ExitCode(), stderr.String())
+	require.True(t, strings.HasSuffix(stderr.String(), "\nlikbench: interrupted\n"), stderr.String())
+	left, err := os.ReadDir(filepath.Join(dir, "20k-nb2"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A second signal does not wait for what the first one has to wait for.
 func TestSecondInterruptSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be sent os.Interrupt on windows")
 	}
-	cmd := command(t, "plaid", "bench", "clustered", "--backend", "simd", "--corpora", "20k-nb2")
+	cmd := command(t)
+	cmd.Env = append(cmd.Env, beMain+"="+deaf)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close()
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -202,6 +202,9 @@ Documents that are deleted are left out, and the others move up.`,
 		if o.ChunkDocuments < 0 {
 			return usage("--chunk %d", o.ChunkDocuments)
 		}
+		if err := unusedOf(to, &o); err != nil {
+			return err
+		}
 		src, closer, err := openIndex(args[0])
 		if err != nil {
 			return err
@@ -229,6 +232,17 @@ Documents that are deleted are left out, and the others move up.`,
 		return err
 	}
 	return cmd
+}
+
+// unusedOf refuses options that a layout has no use for.
+func unusedOf(layout string, o *format.WriteOptions) error {
+	switch {
+	case o.ChunkDocuments > 0 && layout == "likbench":
+		return usage("--chunk: layout %s has no chunks", layout)
+	case o.Tch && (layout == "likbench" || layout == "colbertv2"):
+		return usage("--tch: layout %s has no .npy files", layout)
+	}
+	return nil
 }
 
 func deleteCommand() *cobra.Command {

@@ -143,13 +143,24 @@ func (c *corpus) measure(ctx context.Context, dev backend.Device, w io.Writer, n
 	var src format.Source
 	var t *tokens
 	if c.drawn {
-		m := c.from.drawnIndex(c.bits, c.k)
-		src, t = m, c.from.queries(n, length, fromIndex(m))
+		m, err := c.from.drawnIndex(ctx, c.bits, c.k)
+		if err == nil {
+			t, err = c.from.queries(ctx, n, length, fromIndex(m))
+		}
+		if err != nil {
+			return err
+		}
+		src = m
 		fmt.Fprintf(w, "\n%s: %d documents, %d tokens, %d centroids, drawn\n", c.name, c.from.documents, len(m.TokenCodes), c.k)
 	} else {
-		a := c.from.all()
-		t = c.from.queries(n, length, fromArrays(a))
-		if err := keep.corpus(a, t); err != nil {
+		a, err := c.from.all(ctx)
+		if err == nil {
+			t, err = c.from.queries(ctx, n, length, fromArrays(a))
+		}
+		if err == nil {
+			err = keep.corpus(ctx, a, t)
+		}
+		if err != nil {
 			return err
 		}
 		start := time.Now()
@@ -227,7 +238,7 @@ func timeWay(ctx context.Context, s *plaid.Searcher, w io.Writer, queries plaid.
 		}
 		batches = append(batches, time.Since(start).Seconds())
 	}
-	if err := keep.hits(x.name, hits); err != nil {
+	if err := keep.hits(ctx, x.name, hits); err != nil {
 		return err
 	}
 	batches = batches[1:]

@@ -155,6 +155,9 @@ the first are decoded and encoded again with the first one's centroids, which lo
 	name := backendFlag(cmd)
 	cmd.Flags().BoolVar(&reencode, "reencode", false, "encode documents of indexes with other centroids again")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("backend") && !reencode {
+			return usage("--backend is about --reencode: nothing else of merge is computed")
+		}
 		shifts, err := store.Merge(args[0], args[1:]...)
 		if errors.Is(err, store.ErrCodec) && reencode {
 			return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error { return mergeAnew(ctx, c, dev, args[0], args[1:]) })

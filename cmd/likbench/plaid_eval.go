@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
 	"github.com/likbench/likbench/backend"
@@ -54,12 +55,16 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 	fs.IntSliceVar(&widths, "widths", []int{1, 2, 4}, "bits of the indexes that --data builds")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if data != "" {
-			for _, x := range []string{"k", "preset", "method", "probe", "candidates", "exact", "threshold", "filter", "qrels", "run", "doc-ids", "trec", "vectors", "offsets", "text", "cranfield"} {
+			for _, x := range []string{"k", "preset", "method", "probe", "candidates", "exact", "threshold", "filter", "qrels", "run", "doc-ids", "trec",
+				"vectors", "offsets", "vectors-name", "offsets-name", "scale", "text", "cranfield"} {
 				if fs.Changed(x) {
 					return usage("--%s is about an index that exists, not --data", x)
 				}
 			}
 			return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error { return assessData(ctx, c, dev, data, widths) })
+		}
+		if fs.Changed("widths") {
+			return usage("--widths is about --data, not an index that exists")
 		}
 		t, err := in.open()
 		if err != nil {
@@ -135,13 +140,13 @@ func (r *searched) run(docIDs string) (retrieval.Run, error) {
 	return run, nil
 }
 
-func writeRun(path string, run retrieval.Run) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
+// writeRun writes the file whole or not at all.
+func writeRun(path string, run retrieval.Run) error {
+	var b bytes.Buffer
+	if err := retrieval.WriteRun(&b, run, "likbench"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return retrieval.WriteRun(f, run, "likbench")
+	return maybe.WriteFile(path, b.Bytes(), 0o644)
 }
 
 func evaluate(c *cobra.Command, q retrieval.Qrels, run retrieval.Run, trec bool) error {

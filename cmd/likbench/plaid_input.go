@@ -25,12 +25,14 @@ type inputFlags struct {
 	vectorsName, offsetsName string
 	scale                    float64
 	embedded                 bool
-	what                     string // documents or queries
+	what                     string                 // documents or queries
+	changed                  func(flag string) bool // nil for none
 }
 
 func (f *inputFlags) add(c *cobra.Command, what string) {
 	f.what = what
 	fs := c.Flags()
+	f.changed = fs.Changed
 	fs.StringVar(&f.vectors, "vectors", "", "token vectors of the "+what+": a .npy, .npz or .safetensors file, tokens × components, or "+what+" × tokens × components")
 	fs.StringVar(&f.offsets, "offsets", "", "file of the first token of each of the "+what+", and the number of tokens; default the file of the vectors, array offsets")
 	fs.StringVar(&f.vectorsName, "vectors-name", "", "array of the vectors in a file of several; default vectors, tokens or embeddings")
@@ -60,6 +62,11 @@ func (f *inputFlags) open() (*tokens, error) {
 	if given != 1 {
 		return nil, usage("name the %s by one of --vectors, --text and --cranfield", f.what)
 	}
+	if f.vectors == "" {
+		if x := f.aboutFiles(); x != "" {
+			return nil, usage("--%s is about --vectors", x)
+		}
+	}
 	switch {
 	case f.embedded:
 		j, err := embeddedJudged()
@@ -82,12 +89,25 @@ func (f *inputFlags) open() (*tokens, error) {
 	}
 	t := &tokens{from: a, scale: float32(f.scale)}
 	if len(a.shape) == 3 && f.offsets == "" {
+		if f.offsetsName != "" {
+			return nil, usage("--offsets-name: %s has shape %v, all %s are equally long", a.file, a.shape, f.what)
+		}
 		return t, t.padded(a)
 	}
 	if len(a.shape) != 2 {
 		return nil, fmt.Errorf("%s: shape %v, want tokens × components", a.file, a.shape)
 	}
 	return t, t.readOffsets(f, a)
+}
+
+// aboutFiles is a flag that was given and says something of the file of vectors.
+func (f *inputFlags) aboutFiles() string {
+	for _, x := range []string{"offsets", "vectors-name", "offsets-name", "scale"} {
+		if f.changed != nil && f.changed(x) {
+			return x
+		}
+	}
+	return ""
 }
 
 // padded takes an array of equal lengths.

@@ -67,6 +67,9 @@ func (f *searchFlags) options() (plaid.SearchOptions, error) {
 		return f.o, usage("--method %q: %w", f.method, err)
 	}
 	f.o.Threshold = float32(f.threshold)
+	if err := f.unused(); err != nil {
+		return f.o, err
+	}
 	if f.k < 1 {
 		return f.o, usage("-k %d: want at least 1", f.k)
 	}
@@ -76,6 +79,29 @@ func (f *searchFlags) options() (plaid.SearchOptions, error) {
 		}
 	}
 	return f.o, nil
+}
+
+// unused refuses flags that the preset or the method has no use for.
+func (f *searchFlags) unused() error {
+	why := ""
+	switch {
+	case f.o.Preset == plaid.Exact:
+		why = "preset exact scores, or excludes with proof, every document"
+	case f.o.Method == plaid.MethodScan:
+		why = "a scan scores every document"
+	}
+	for _, x := range []struct {
+		name  string
+		given bool
+	}{{"probe", f.o.Probe != 0}, {"candidates", f.o.Candidates != 0}, {"exact", f.o.Exact != 0}} {
+		if x.given && why != "" {
+			return usage("--%s: %s", x.name, why)
+		}
+	}
+	if f.threshold != 0 && f.o.Preset != plaid.CompatPLAID {
+		return usage("--threshold is about preset compat-plaid, not %v", f.o.Preset)
+	}
+	return nil
 }
 
 // readIDs reads one id a line; - is standard input.
@@ -188,6 +214,9 @@ func openQueries(in *inputFlags, query string) (*tokens, error) {
 	}
 	if in.vectors != "" || in.text != "" || in.embedded {
 		return nil, usage("--query and another source of queries exclude one another")
+	}
+	if x := in.aboutFiles(); x != "" {
+		return nil, usage("--%s is about --vectors", x)
 	}
 	return encodeTexts([]string{query}, true)
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -82,34 +82,37 @@ func (s *synthetic) document(dst []float32, doc int) {
 }
 
 // all draws every document into memory, on all processors.
-func (s *synthetic) all() *build.Arrays {
+func (s *synthetic) all(ctx context.Context) (*build.Arrays, error) {
 	a := &build.Arrays{Components: s.dim, Offsets: s.offsets()}
 	d := int64(s.dim)
 	a.Vectors = make([]float32, a.Offsets[s.documents]*d)
-	spread(s.documents, func(i int) { s.document(a.Vectors[a.Offsets[i]*d:a.Offsets[i+1]*d], i) })
-	return a
+	return a, spread(ctx, s.documents, func(i int) { s.document(a.Vectors[a.Offsets[i]*d:a.Offsets[i+1]*d], i) })
 }
 
-// spread calls do for 0 to n−1 on all processors.
-func spread(n int, do func(i int)) {
+// spread calls do for 0 to n−1 on all processors, until ctx ends: its error is returned then.
+func spread(ctx context.Context, n int, do func(i int)) error {
 	var wg sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for i := w; i < n; i += workers {
+			for i := w; i < n && ctx.Err() == nil; i += workers {
 				do(i)
 			}
 		}()
 	}
 	wg.Wait()
+	return ctx.Err()
 }
 
 // queries are tokens of one drawn document each, moved a little: it is the answer.
-func (s *synthetic) queries(n, length int, token func(dst []float32, doc int, r *rand.Rand)) *tokens {
+func (s *synthetic) queries(ctx context.Context, n, length int, token func(dst []float32, doc int, r *rand.Rand)) (*tokens, error) {
 	t := &tokens{dim: s.dim, offsets: []int64{0}, vectors: make([]float32, n*length*s.dim)}
 	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		r := s.rand("query", i)
 		doc := r.IntN(s.documents)
 		for j := range length {
@@ -126,7 +129,7 @@ func (s *synthetic) queries(n, length int, token func(dst []float32, doc int, r 
 		}
 		t.offsets = append(t.offsets, int64((i+1)*length))
 	}
-	return t
+	return t, nil
 }
 
 // fromArrays draws a token of a document in memory.
@@ -141,11 +144,14 @@ func fromArrays(a *build.Arrays) func(dst []float32, doc int, r *rand.Rand) {
 // drawnIndex makes an index without building one: drawn centroids, codes of few cells a
 // document, drawn residual bytes. It is for measuring search at sizes whose k-means takes
 // minutes, and says nothing about quality.
-func (s *synthetic) drawnIndex(bits, k int) *format.Memory {
+func (s *synthetic) drawnIndex(ctx context.Context, bits, k int) (*format.Memory, error) {
 	m := &format.Memory{Components: s.dim, Width: bits, DocumentOffsets: s.offsets(), Cells: make([]float32, k*s.dim)}
 	none := *s
 	none.centres = 0
-	spread(k, func(c int) { none.unit(m.Cells[c*s.dim:(c+1)*s.dim], none.rand("cell", c), 0) })
+	err := spread(ctx, k, func(c int) { none.unit(m.Cells[c*s.dim:(c+1)*s.dim], none.rand("cell", c), 0) })
+	if err != nil {
+		return nil, err
+	}
 	m.Table = codec.Table{Bits: bits}
 	n := 1 << bits
 	for i := range n { // levels of a normal distribution of length spread
@@ -157,7 +163,7 @@ func (s *synthetic) drawnIndex(bits, k int) *format.Memory {
 	}
 	tokens, row := m.DocumentOffsets[s.documents], s.dim*bits/8
 	m.TokenCodes, m.Residuals = make([]int32, tokens), make([]byte, tokens*int64(row))
-	spread(s.documents, func(doc int) {
+	return m, spread(ctx, s.documents, func(doc int) {
 		r := s.rand("document", doc)
 		var cell [topics * 2]int32
 		for i := range cell {
@@ -175,7 +181,6 @@ func (s *synthetic) drawnIndex(bits, k int) *format.Memory {
 			}
 		}
 	})
-	return m
 }
 
 // fromIndex draws a token of a document of an index.
@@ -190,35 +195,6 @@ func fromIndex(m *format.Memory) func(dst []float32, doc int, r *rand.Rand) {
 		}
 		if err != nil {
 			clear(dst) // a query of zeros: the search still runs
-		}
-	}
-}
-
-// Dim implements build.Collection.
-func (s *synthetic) Dim() int { return s.dim }
-
-// streamBatch is the documents that are drawn together when they are not kept.
-const streamBatch = 256
-
-// Documents implements build.Collection: drawn anew at each reading, on all processors.
-func (s *synthetic) Documents() iter.Seq2[[]float32, error] {
-	return func(yield func([]float32, error) bool) {
-		rows := make([][]float32, streamBatch)
-		for from := 0; from < s.documents; from += streamBatch {
-			n := min(streamBatch, s.documents-from)
-			spread(n, func(i int) {
-				size := s.length(from+i) * s.dim
-				if cap(rows[i]) < size {
-					rows[i] = make([]float32, s.longest*s.dim)
-				}
-				rows[i] = rows[i][:size]
-				s.document(rows[i], from+i)
-			})
-			for _, row := range rows[:n] {
-				if !yield(row, nil) {
-					return
-				}
-			}
 		}
 	}
 }

@@ -268,6 +268,19 @@ func TestPlaidRefuses(t *testing.T) {
 		{exitUsage, "--widths 3", []string{"eval", "--data", "cranfield", "--widths", "3"}},
 		{exitFailure, "holds neither", []string{"eval", "--data", dir}},
 		{exitUsage, "--k is about an index", []string{"eval", "--data", dir, "-k", "3"}},
+		{exitUsage, "--widths is about --data", with(docs, "eval", index, "--widths", "2")},
+		{exitUsage, "--scale is about --vectors", []string{"search", index, "--cranfield", "--scale", "2"}},
+		{exitUsage, "--offsets is about --vectors", []string{"build", at("new"), "--text", at("ids"), "--offsets", two}},
+		{exitUsage, "--vectors-name is about --vectors", []string{"add", index, "--text", at("ids"), "--vectors-name", "x"}},
+		{exitUsage, "--offsets-name is about --vectors", []string{"search", index, "--query", "air", "--offsets-name", "x"}},
+		{exitUsage, "--offsets-name: ", []string{"search", index, "--vectors", narrow, "--offsets-name", "x"}},
+		{exitUsage, "--threshold is about preset compat-plaid, not auto", with(docs, "search", index, "--threshold", "0.5")},
+		{exitUsage, "--probe: preset exact", with(docs, "search", index, "--preset", "exact", "--probe", "2")},
+		{exitUsage, "--candidates: preset exact", with(docs, "search", index, "--preset", "exact", "--candidates", "2")},
+		{exitUsage, "--exact: a scan", with(docs, "search", index, "--method", "scan", "--exact", "2")},
+		{exitUsage, "--chunk: layout likbench has no chunks", []string{"convert", index, at("new"), "--to", "likbench", "--chunk", "5"}},
+		{exitUsage, "--tch: layout colbertv2", []string{"convert", index, at("new"), "--to", "colbertv2", "--tch"}},
+		{exitUsage, "--backend is about --reencode", []string{"merge", at("new"), index, other, "--backend", "simd"}},
 		{exitUsage, `bench "fast"`, []string{"bench", "fast"}},
 		{exitUsage, "--save: 1m-drawn-nb2 is drawn", []string{"bench", "clustered", "--corpora", "1m-drawn-nb2", "--save", at("saved")}},
 		{exitUsage, "--save: bench_decompress_maxsim", []string{"bench", "bench_decompress_maxsim", "--save", at("saved")}},
@@ -292,6 +305,26 @@ func TestPlaidRefuses(t *testing.T) {
 	require.NoDirExists(t, at("new"))
 	require.Equal(t, "clean\n", ok(t, "fsck", index))
 	require.Contains(t, ok(t, "stat", index), "3 live")
+}
+
+// TestPlaidEvalData: --data takes no flag but its own.
+func TestPlaidEvalData(t *testing.T) {
+	_, help, _ := call(t, "plaid", "eval", "--help")
+	flags := regexp.MustCompile(`(?m)^ .* --([a-z-]+)( (?:string|int|float))?`).FindAllStringSubmatch(help, -1)
+	require.Greater(t, len(flags), 20, help)
+	for _, f := range flags {
+		switch f[1] {
+		case "data", "widths", "backend", "help":
+			continue
+		}
+		args := []string{"plaid", "eval", "--data", t.TempDir(), "--" + f[1]}
+		if f[2] != "" {
+			args = append(args, "1")
+		}
+		code, _, stderr := call(t, args...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, stderr)
+		require.Contains(t, stderr, "--"+f[1]+" is about an index that exists")
+	}
 }
 
 // TestPlaidFsck: one wrong byte is named; what is derivable is repaired.
