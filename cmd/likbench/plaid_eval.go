@@ -140,11 +140,14 @@ func (r *searched) run(docIDs string) (retrieval.Run, error) {
 	return run, nil
 }
 
-// writeRun writes the file whole or not at all.
+// writeRun writes the file whole or not at all; what is no file, as /dev/stdout, is written to.
 func writeRun(path string, run retrieval.Run) error {
 	var b bytes.Buffer
 	if err := retrieval.WriteRun(&b, run, "likbench"); err != nil {
 		return err
+	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return os.WriteFile(path, b.Bytes(), 0o644)
 	}
 	return maybe.WriteFile(path, b.Bytes(), 0o644)
 }

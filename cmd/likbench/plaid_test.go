@@ -17,6 +17,7 @@ import (
 
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernel"
+	"github.com/likbench/likbench/benchsuite/retrieval"
 	"github.com/likbench/likbench/internal/npy"
 )
 
@@ -165,6 +166,11 @@ func TestPlaidEval(t *testing.T) {
 	raw, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "1 Q0 doc0 1 ")
+	require.Error(t, writeRun(dir, retrieval.Run{}), "a folder")
+	require.Error(t, writeRun(filepath.Join(dir, "none", "run"), retrieval.Run{}))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 6, "index, vectors, offsets, names, qrels, run")
 }
 
 // TestPlaidInputs: the same documents in every file that is read.
