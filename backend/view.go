@@ -107,11 +107,9 @@ func (v *View) RowStride() int64 {
 
 // Bytes is the length of the range the view covers, gaps between rows included.
 func (v *View) Bytes() int64 {
-	if v.Elements() == 0 {
-		return 0
-	}
-	if v.Stride == 0 || v.Rank == 0 {
-		return v.Elements() * v.DType.Size()
+	n := v.Elements()
+	if n == 0 || v.Stride == 0 || v.Rank == 0 {
+		return n * v.DType.Size()
 	}
 	return ((v.Dims[0]-1)*v.Stride + v.RowElements()) * v.DType.Size()
 }

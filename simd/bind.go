@@ -19,7 +19,8 @@ type Body[A any] struct {
 	// Tiles counts the tiles of a launch. A tile should be worth some 20 µs: one tile
 	// runs on the caller's goroutine.
 	Tiles func(*A, *backend.Call) int64
-	// Start, if any, runs once before the tiles, on the caller's goroutine.
+	// Start, if any, runs once before the tiles, on the caller's goroutine. It may do all of
+	// them, and says so by setting Task.Lo to Task.Hi.
 	Start func(*Task, *A)
 	// Run does the tiles [t.Lo, t.Hi). It is called many times, by several workers at once.
 	Run func(*Task, *A)

@@ -42,38 +42,34 @@ func maxsimBind(instance, variant, class, note string, requires ...string) bool 
 			return u.accept(instance, variant, shapeOf(c).d)
 		}
 	}
-	open := func(a *kernels.MaxSimArgs, c *backend.Call) maxsim {
-		return maxsim{
-			unit: u, kind: kind, maxsimShape: shapeOf(c),
-			query: Pointer(&a.Query), doc: Pointer(&a.Doc),
-			queryOff: Slice[int64](&a.QueryOff.View), docOff: Slice[int64](&a.DocOff.View), offOperands: [2]int{1, 3},
-			queryMask: Slice[uint8](&a.QueryMask), docMask: Slice[uint8](&a.DocMask),
-			score: Slice[float32](&a.Score), winner: Slice[int32](&a.Winner),
-			normalize: a.Normalize, emptyZero: a.EmptyZero,
-		}
-	}
 	return Bind(kernels.MaxSim, b, Body[kernels.MaxSimArgs]{
 		Tiles: func(_ *kernels.MaxSimArgs, c *backend.Call) int64 {
 			s := shapeOf(c)
 			return s.tiles()
 		},
 		Start: func(t *Task, a *kernels.MaxSimArgs) {
-			m := open(a, t.Call)
+			m := maxsim{unit: u, kind: kind}
+			m.open(a, t.Call)
 			m.start(t)
-			if t.Hi == 1 { // while all is at hand
-				m.tile(0)
-			}
 		},
 		Run: func(t *Task, a *kernels.MaxSimArgs) {
-			if s := shapeOf(t.Call); s.tiles() == 1 {
-				return // done
-			}
-			m := open(a, t.Call)
+			m := maxsim{unit: u, kind: kind}
+			m.open(a, t.Call)
 			m.run(t)
 		},
-		Workspace: func(c *backend.Call) int64 { return maxsimShared(u, c).bytes },
-		Local:     func(c *backend.Call) int64 { return maxsimLocal(c).bytes },
+		Workspace: func(c *backend.Call) int64 { s := shapeOf(c); return maxsimShared(u, &s).bytes },
+		Local:     func(c *backend.Call) int64 { s := shapeOf(c); return maxsimLocal(&s).bytes },
 	})
+}
+
+// open takes the operands of a launch.
+func (m *maxsim) open(a *kernels.MaxSimArgs, c *backend.Call) {
+	m.maxsimShape = shapeOf(c)
+	m.query, m.doc = Pointer(&a.Query), Pointer(&a.Doc)
+	m.queryOff, m.docOff, m.offOperands = Slice[int64](&a.QueryOff.View), Slice[int64](&a.DocOff.View), [2]int{1, 3}
+	m.queryMask, m.docMask = Slice[uint8](&a.QueryMask), Slice[uint8](&a.DocMask)
+	m.score, m.winner = Slice[float32](&a.Score), Slice[int32](&a.Winner)
+	m.normalize, m.emptyZero = a.Normalize, a.EmptyZero
 }
 
 // maxsimUnitOf is a variant's arithmetic. Variants of other architectures are bound too,

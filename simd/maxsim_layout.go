@@ -41,7 +41,11 @@ func (s *maxsimShape) tiles() int64 {
 	if s.nq == 0 {
 		return 0
 	}
-	return max(1, s.groups()) * ceilDiv(s.nd, s.block()) // queries without tokens have scores too
+	blocks := s.nd
+	if blocks > 1 {
+		blocks = ceilDiv(s.nd, s.block())
+	}
+	return max(1, s.groups()) * blocks // queries without tokens have scores too
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
@@ -53,8 +57,7 @@ func roundUp(a, w int64) int64 { return (a + w - 1) &^ (w - 1) }
 type maxsimSharedLayout struct{ queryOff, docOff, scale, panel, bytes int64 }
 
 // maxsimShared lays out: clamped offsets, one scale per lane, panels.
-func maxsimShared(u *maxsimUnit, c *backend.Call) maxsimSharedLayout {
-	s := shapeOf(c)
+func maxsimShared(u *maxsimUnit, s *maxsimShape) maxsimSharedLayout {
 	w := int64(u.width)
 	// Each group starts at a vector of its own; bounded in tq alone, so that it is monotone.
 	lanes := s.tq + w*(ceilDiv(s.tq, maxsimGroup)+2)
@@ -79,8 +82,7 @@ type maxsimLocalLayout struct{ winner, dots, scale, index, rows, bytes int64 }
 
 // maxsimLocal lays out: maxima and winners of a group's lanes, products of a chunk, scales
 // and token numbers of a chunk, and its rows where they are converted.
-func maxsimLocal(c *backend.Call) maxsimLocalLayout {
-	s := shapeOf(c)
+func maxsimLocal(s *maxsimShape) maxsimLocalLayout {
 	const widest = 64                 // lanes of a panel
 	lanes := align64((s.tq + 16) * 4) // a group may be one query with every token
 	var l maxsimLocalLayout

@@ -44,7 +44,7 @@ type maxsim struct {
 
 // attach points at scratch; the offsets become the clamped copies there.
 func (m *maxsim) attach(t *Task) {
-	s, l := maxsimShared(m.unit, t.Call), maxsimLocal(t.Call)
+	s, l := maxsimShared(m.unit, &m.maxsimShape), maxsimLocal(&m.maxsimShape)
 	m.queryOff = Words[int64](t.Scratch[s.queryOff:])[:m.nq+1]
 	m.docOff = Words[int64](t.Scratch[s.docOff:])[:m.nd+1]
 	m.laneScale = Words[float32](t.Scratch[s.scale:s.panel])
@@ -56,8 +56,17 @@ func (m *maxsim) attach(t *Task) {
 	m.rows, m.pitch = t.Local[l.rows:l.bytes], rowPitch(m.d)
 }
 
-// start clamps the offsets, marks query tokens that no query owns and packs the panels.
+// start clamps the offsets, marks query tokens that no query owns and packs the panels; an
+// only tile it does at once, while all is at hand.
 func (m *maxsim) start(t *Task) {
+	m.prepare(t)
+	if t.Hi == 1 {
+		m.tile(0)
+		t.Lo = 1
+	}
+}
+
+func (m *maxsim) prepare(t *Task) {
 	queryOff, docOff := m.queryOff, m.docOff
 	m.ask(m.query, min(m.tq, packRows)*m.rowBytes()) // on its way while offsets are looked at
 	m.attach(t)
@@ -122,7 +131,10 @@ func (m *maxsim) group(g int64) queryGroup {
 	if n == 0 {
 		return queryGroup{hi: m.nq}
 	}
-	q := queryGroup{lo: g * m.nq / n, hi: (g + 1) * m.nq / n}
+	q := queryGroup{hi: m.nq}
+	if n > 1 {
+		q.lo, q.hi = g*m.nq/n, (g+1)*m.nq/n
+	}
 	q.from, q.to = m.queryOff[q.lo], m.queryOff[q.hi]
 	q.lane = roundUp(q.from, w) + g*w
 	q.lanes = roundUp(q.to-q.from, w)
@@ -223,7 +235,7 @@ func (m *maxsim) convert(src unsafe.Pointer, i int64) {
 	}
 }
 
-// run does tiles [t.Lo, t.Hi); the only one of a launch was done by start.
+// run does tiles [t.Lo, t.Hi).
 func (m *maxsim) run(t *Task) {
 	m.attach(t)
 	for i := t.Lo; i < t.Hi; i++ {

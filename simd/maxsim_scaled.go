@@ -22,37 +22,33 @@ func maxsimScaledBind(variant, class, note string, requires ...string) bool {
 	if u.pairs {
 		b.Accept = func(c *backend.Call) error { return u.accept("maxsim_scaled_f8e4m3", variant, shapeOf(c).d) }
 	}
-	open := func(a *kernels.MaxSimScaledArgs, c *backend.Call) maxsim {
-		return maxsim{
-			unit: u, kind: rowE4M3, maxsimShape: shapeOf(c),
-			query: Pointer(&a.Query), doc: Pointer(&a.Doc),
-			queryScale: Slice[float32](&a.QueryScale), docScale: Slice[float32](&a.DocScale),
-			queryOff: Slice[int64](&a.QueryOff.View), docOff: Slice[int64](&a.DocOff.View), offOperands: [2]int{2, 5},
-			queryMask: Slice[uint8](&a.QueryMask), docMask: Slice[uint8](&a.DocMask),
-			score: Slice[float32](&a.Score), winner: Slice[int32](&a.Winner),
-			emptyZero: a.EmptyZero,
-		}
-	}
 	return Bind(kernels.MaxSimScaled, b, Body[kernels.MaxSimScaledArgs]{
 		Tiles: func(_ *kernels.MaxSimScaledArgs, c *backend.Call) int64 {
 			s := shapeOf(c)
 			return s.tiles()
 		},
 		Start: func(t *Task, a *kernels.MaxSimScaledArgs) {
-			m := open(a, t.Call)
+			m := maxsim{unit: u, kind: rowE4M3}
+			m.openScaled(a, t.Call)
 			m.start(t)
-			if t.Hi == 1 { // while all is at hand
-				m.tile(0)
-			}
 		},
 		Run: func(t *Task, a *kernels.MaxSimScaledArgs) {
-			if s := shapeOf(t.Call); s.tiles() == 1 {
-				return // done
-			}
-			m := open(a, t.Call)
+			m := maxsim{unit: u, kind: rowE4M3}
+			m.openScaled(a, t.Call)
 			m.run(t)
 		},
-		Workspace: func(c *backend.Call) int64 { return maxsimShared(u, c).bytes },
-		Local:     func(c *backend.Call) int64 { return maxsimLocal(c).bytes },
+		Workspace: func(c *backend.Call) int64 { s := shapeOf(c); return maxsimShared(u, &s).bytes },
+		Local:     func(c *backend.Call) int64 { s := shapeOf(c); return maxsimLocal(&s).bytes },
 	})
+}
+
+// openScaled takes the operands of a launch.
+func (m *maxsim) openScaled(a *kernels.MaxSimScaledArgs, c *backend.Call) {
+	m.maxsimShape = shapeOf(c)
+	m.query, m.doc = Pointer(&a.Query), Pointer(&a.Doc)
+	m.queryScale, m.docScale = Slice[float32](&a.QueryScale), Slice[float32](&a.DocScale)
+	m.queryOff, m.docOff, m.offOperands = Slice[int64](&a.QueryOff.View), Slice[int64](&a.DocOff.View), [2]int{2, 5}
+	m.queryMask, m.docMask = Slice[uint8](&a.QueryMask), Slice[uint8](&a.DocMask)
+	m.score, m.winner = Slice[float32](&a.Score), Slice[int32](&a.Winner)
+	m.emptyZero = a.EmptyZero
 }

@@ -177,15 +177,18 @@ func (s *stream) run(p *program, c *backend.Call, m *arena.Memory[scratch], shar
 		}
 	}
 	j.prepare(p.v, c, &s.status, data, shared, local)
+	todo := j.whole()
 	if p.v.start != nil {
-		p.v.start(j.whole())
+		p.v.start(todo)
 	}
-	if j.tiles > 1 && s.d.workers > 1 {
+	switch {
+	case todo.Lo == todo.Hi: // start has done them, or there are none
+	case j.tiles > 1 && s.d.workers > 1:
 		j.open()
 		s.d.help(j, int(min(j.tiles, int64(s.d.workers))-1))
 		j.run(0)
 		j.wait()
-	} else {
+	default:
 		j.run(0)
 	}
 	if p.v.finish != nil {

@@ -23,6 +23,7 @@ type Kernel[A any] struct {
 	spec Spec[A]
 	layout
 	instances []Instance // in the order of Spec.Instances
+	fixed     bool       // no axis is known from offsets alone
 }
 
 // Info is the untyped side of a kernel: for harness, docs, generators and backends.
@@ -95,6 +96,7 @@ func Declare[A any](s Spec[A]) *Kernel[A] {
 	if err := k.complete(); err != nil {
 		panic("kernel: " + s.Name + ": " + err.Error())
 	}
+	k.fixed = k.offsetsDivideOperands()
 	registry.Lock()
 	defer registry.Unlock()
 	for _, o := range registry.all {
@@ -135,6 +137,20 @@ func instances(name string, vars []string, list [][]backend.DType) ([]Instance, 
 		return nil, fmt.Errorf("no instances")
 	}
 	return out, nil
+}
+
+// offsetsDivideOperands reports that each axis that offsets divide is one of an operand that
+// every call has.
+func (k *Kernel[A]) offsetsDivideOperands() bool {
+	for _, o := range k.operands {
+		has := func(p Operand) bool {
+			return !p.Optional && slices.ContainsFunc(p.Axes, func(r AxisRef) bool { return r.Axis == o.OffsetsOf })
+		}
+		if o.IsOffsets && !slices.ContainsFunc(k.operands, has) {
+			return false
+		}
+	}
+	return true
 }
 
 // complete reports what a declaration leaves out.

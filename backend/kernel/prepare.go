@@ -81,6 +81,7 @@ type Prepared[A any] struct {
 	binding  *backend.Binding
 	instance string
 	call     backend.Call
+	resolved bool // call is that of a launch that resolved
 	fallback *Fallback
 	reason   string
 	release  func()
@@ -205,15 +206,10 @@ func (p *Prepared[A]) Launch(a *A) error {
 	if p.closed {
 		return backend.ErrClosed
 	}
-	inst, err := p.k.resolve(a, &p.call)
-	if err != nil {
-		return err
-	}
-	if inst != p.instance {
-		return &backend.ArgumentError{Kernel: p.k.spec.Name, Why: "prepared for " + p.instance + ", launched with operands of " + inst}
-	}
-	if err := p.k.sameDevice(p.s.Device(), &p.call); err != nil {
-		return err
+	if !p.resolved || !p.k.again(a, p.s.Device(), &p.call) {
+		if err := p.resolve(a); err != nil {
+			return err
+		}
 	}
 	if p.fallback != nil {
 		p.fallback.add(FallbackReason{p.instance, p.reason})
@@ -225,6 +221,23 @@ func (p *Prepared[A]) Launch(a *A) error {
 		}
 	}
 	return p.s.Launch(p.prog, &p.call)
+}
+
+// resolve fills the call for operands a, of which nothing is known.
+func (p *Prepared[A]) resolve(a *A) error {
+	p.resolved = false
+	inst, err := p.k.resolve(a, &p.call)
+	if err != nil {
+		return err
+	}
+	if inst != p.instance {
+		return &backend.ArgumentError{Kernel: p.k.spec.Name, Why: "prepared for " + p.instance + ", launched with operands of " + inst}
+	}
+	if err := p.k.sameDevice(p.s.Device(), &p.call); err != nil {
+		return err
+	}
+	p.resolved = p.k.fixed
+	return nil
 }
 
 // LaunchAny is Launch for the harness.

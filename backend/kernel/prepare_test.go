@@ -120,6 +120,70 @@ func TestLaunchChecksAgain(t *testing.T) {
 	require.Equal(t, a.Y, s.last.Operands[5])
 }
 
+// A launch after another with the same sizes takes a shorter way; it must not be seen: errors
+// and calls are those of a launch that is the first.
+func TestLaunchAgain(t *testing.T) {
+	d, _ := open()
+	other, _ := open()
+	for name, change := range map[string]func(a *toyArgs){
+		"nothing":         func(*toyArgs) {},
+		"attributes":      func(a *toyArgs) { a.Gain, a.Shift, a.Flag, a.Mode = 5, 7, false, 1 },
+		"bad attribute":   func(a *toyArgs) { a.Gain = -1 },
+		"offset of bytes": func(a *toyArgs) { a.State = backend.NewView(&toyBuffer{d: d, mem: make([]byte, 64)}, 8, backend.I32) },
+		"odd offset":      func(a *toyArgs) { a.State = backend.NewView(&toyBuffer{d: d, mem: make([]byte, 64)}, 6, backend.I32) },
+		"short buffer":    func(a *toyArgs) { a.Weight.Buf = view(d, backend.F32, 2).Buf },
+		"past the end":    func(a *toyArgs) { a.Sum.Off = 4 },
+		"negative offset": func(a *toyArgs) { a.Sum.Off = -4 },
+		"another device":  func(a *toyArgs) { a.Live.Buf = view(other, backend.I64, 2).Buf },
+		"in place":        func(a *toyArgs) { a.Y.Buf = a.X.Buf },
+		"overlap":         func(a *toyArgs) { a.Sum.Buf = a.X.Buf },
+		"input of output": func(a *toyArgs) { a.Weight.Buf = a.Y.Buf },
+		"not optional":    func(a *toyArgs) { a.X = backend.View{} },
+		"absent":          func(a *toyArgs) { a.Weight, a.Live, a.Sum = backend.View{}, backend.View{}, backend.View{} },
+		"fewer rows":      func(a *toyArgs) { a.X.Dims[0], a.Y.Dims[0], a.Sum.Dims[0], a.Off.Total = 3, 3, 3, 3 },
+		"rows differ":     func(a *toyArgs) { a.X.Dims[0] = 3 },
+		"stride": func(a *toyArgs) {
+			a.X = backend.View{Buf: view(d, backend.F32, 4, 5).Buf, DType: backend.F32, Rank: 2, Dims: [backend.MaxRank]int64{4, 3}, Stride: 5}
+		},
+		"short stride": func(a *toyArgs) { a.X.Stride = 2 },
+		"other dtype":  func(a *toyArgs) { a.Weight = view(d, backend.BF16, 3) },
+		"other instance": func(a *toyArgs) {
+			a.X, a.Y, a.Weight = view(d, backend.BF16, 4, 3), view(d, backend.BF16, 4, 3), view(d, backend.BF16, 3)
+		},
+		"rank":              func(a *toyArgs) { a.X.Rank = 1 },
+		"spare rows":        func(a *toyArgs) { a.Off.Total, a.Off.Max = 2, 2 },
+		"offsets too long":  func(a *toyArgs) { a.Off.Total = 5 },
+		"offsets changed":   func(a *toyArgs) { a.Off.N = 1 },
+		"longest segment":   func(a *toyArgs) { a.Off.Max = 9 },
+		"unchecked offsets": func(a *toyArgs) { a.Off = Offsets{View: a.Off.View, N: a.Off.N} },
+	} {
+		_, s := open(bound("bird", "", nil))
+		s.d = d
+		d.b = &toy{bindings: []backend.Binding{bound("bird", "", nil)}}
+		args := [2]*toyArgs{good(d), good(d)}
+		for _, a := range args {
+			change(a)
+		}
+		first, err := toyKernel.Prepare(s, good(d))
+		require.NoError(t, err)
+		then, err := toyKernel.Prepare(s, good(d))
+		require.NoError(t, err)
+		for range 2 {
+			require.NoError(t, then.Launch(good(d)), name)
+		}
+		for i, a := range args { // the second is after an error, or the same again
+			s.last = backend.Call{}
+			want := first.resolve(a)
+			got := then.Launch(a)
+			require.Equal(t, want, got, "%s, time %d", name, i)
+			if want == nil {
+				require.Equal(t, first.call, s.last, "%s, time %d", name, i)
+			}
+		}
+		require.NoError(t, then.Launch(good(d)), name)
+	}
+}
+
 func TestPreparedScratch(t *testing.T) {
 	d, s := open(bound("bird", "", nil))
 	p, err := toyKernel.Prepare(s, good(d))

@@ -62,6 +62,33 @@ func (k *Kernel[A]) resolve(a *A, c *backend.Call) (string, error) {
 	return "", &backend.ArgumentError{Kernel: k.spec.Name, Why: "no instance for dtypes " + typeList(c.Types[:len(k.spec.Vars)])}
 }
 
+// again is resolve for operands that differ from those that c was resolved for in buffers,
+// offsets into them and attributes only, which is what changes between the launches of a
+// prepared one. It is false where it cannot tell, and leaves answers and errors to resolve.
+func (k *Kernel[A]) again(a *A, d backend.Device, c *backend.Call) bool {
+	moved := false
+	for i := range k.operands {
+		v, was := k.view(a, i), &c.Operands[i]
+		if v.Rank != was.Rank || v.DType != was.DType || v.Stride != was.Stride || v.Dims != was.Dims {
+			return false
+		}
+		if v.Buf == was.Buf && v.Off == was.Off {
+			continue
+		}
+		if v.Buf == nil || was.Buf == nil || v.Buf.Device() != d {
+			return false
+		}
+		was.Buf, was.Off = v.Buf, v.Off
+		if k.resolveRange(i, was) != nil {
+			return false
+		}
+		moved = true
+	}
+	c.Args = a
+	k.resolveAttrs(a, c)
+	return k.resolveOffsets(a, c) == nil && (!moved || k.resolveAliases(c) == nil) && (k.spec.Check == nil || k.spec.Check(a) == nil)
+}
+
 func typeList(ts []backend.DType) string {
 	s := ""
 	for i, t := range ts {
@@ -123,7 +150,7 @@ func (k *Kernel[A]) resolveRange(i int, v *backend.View) error {
 			return k.wrong(i, "", "row stride is too large", math.MaxInt64/8/v.Dims[0], v.Stride)
 		}
 	}
-	if size := v.DType.Size(); v.Off < 0 || v.Off%size != 0 {
+	if size := v.DType.Size(); v.Off < 0 || v.Off&(size-1) != 0 { // sizes are powers of two; division takes longer than the rest
 		return k.wrong(i, "", "byte offset is negative or no multiple of the element size", size, v.Off)
 	}
 	if have, n := v.Buf.Len(), v.Bytes(); v.Off > have || n > have-v.Off { // off + n may overflow
@@ -161,17 +188,25 @@ func (k *Kernel[A]) resolveOffsets(a *A, c *backend.Call) error {
 // resolveAliases refuses outputs that overlap anything but their declared alias.
 func (k *Kernel[A]) resolveAliases(c *backend.Call) error {
 	for i := range k.operands {
-		p := &c.Operands[i]
-		if k.operands[i].Mode == In || p.Absent() || p.Bytes() == 0 {
+		if k.operands[i].Mode == In {
 			continue
 		}
-		pe := p.Off + p.Bytes()
+		p := &c.Operands[i]
+		if p.Absent() {
+			continue
+		}
+		n := p.Bytes()
+		pe := p.Off + n
 		for j := range k.operands {
 			q := &c.Operands[j]
-			if i == j || q.Buf != p.Buf || q.Bytes() == 0 {
+			if q.Buf != p.Buf || i == j || n == 0 {
 				continue
 			}
-			qe := q.Off + q.Bytes()
+			m := q.Bytes()
+			qe := q.Off + m
+			if m == 0 {
+				continue
+			}
 			if p.Off >= qe || q.Off >= pe {
 				continue
 			}
