@@ -37,8 +37,9 @@ func (ix *Index) Trials() (text string, err error) {
 	return text, nil
 }
 
-// Narrow makes a searcher take what a screen left open in small parts.
-func (s *Searcher) Narrow() { s.room, s.whole = 100, 0 }
+// Narrow makes a searcher take what a screen left open in small parts, up to whole of its scores
+// at once.
+func (s *Searcher) Narrow(whole int64) { s.room, s.whole, s.portion = 100, whole, 7 }
 
 // ExactElsewhere is the choice of preset Exact for a query of tq tokens on a device with memory
 // of its own.

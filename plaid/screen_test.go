@@ -76,9 +76,9 @@ func TestScreenLeavesOpen(t *testing.T) {
 		var want [][]plaid.Hit
 		for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenInt8, plaid.ScreenF16} {
 			s := searcher(t, load(t, host.Backend{}, src, plaid.LoadOptions{Screen: screen}))
-			for i := range 3 {
-				if i == 2 {
-					s.Narrow()
+			for i := range 4 {
+				if i >= 2 {
+					s.Narrow(int64(i-2) << 18) // a query's after another's, then all
 				}
 				hits, stats, err := s.SearchBatch(context.Background(), queries, 2, o)
 				require.NoError(t, err)

@@ -38,27 +38,29 @@ type Searcher struct {
 	listing backend.Buffer // documents of scans, a row a query
 	listed  listed
 
-	sel     selection
-	plans   map[planKey]plan
-	in      []int64 // host side of the block that goes up, and of the one that comes down
-	out     []int64
-	blocks  struct{ small, up, down hostBlock } // what in and out are parts of
-	norms   []float64                           // of the longest token of each query of the call
-	floats  []float32
-	ints    []int32
-	picked  canon.Selector[canon.Fixed, int64]
-	firsts  canon.Selector[float32, int32]
-	merge   []canon.Result[canon.Fixed, int64]
-	readers [shareMost]reader
-	kths    []float64 // of the queries of the group, what reader.read returned
-	open    []opened  // queries of the group that a screen left open
-	left    []int32   // their documents
-	run     sequence
-	marks   []mark
-	closed  bool
+	sel      selection
+	plans    map[planKey]plan
+	in       []int64 // host side of the block that goes up, and of the one that comes down
+	out      []int64
+	blocks   struct{ small, up, down, left hostBlock } // what in and out are parts of, and what settle reads
+	norms    []float64                                 // of the longest token of each query of the call
+	floats   []float32
+	ints     []int32
+	picked   canon.Selector[canon.Fixed, int64]
+	firsts   canon.Selector[float32, int32]
+	merge    []canon.Result[canon.Fixed, int64]
+	readers  [shareMost]reader
+	kths     []float64     // of the queries of the group, what reader.read returned
+	open     []opened      // queries of the group that a screen left open
+	left     []int32       // their documents
+	fixed    []canon.Fixed // canonical scores of some of them
+	portions []portion
+	run      sequence
+	marks    []mark
+	closed   bool
 
-	room  int64 // settleRoom and settleWhole, less in tests
-	whole int64
+	room, whole int64 // settleRoom, settleWhole and settlePortion, less in tests
+	portion     int
 
 	measuring bool // screens are compared: nothing may fall back
 }
@@ -72,7 +74,7 @@ func (ix *Index) NewSearcher() (*Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Searcher{ix: ix, stream: stream, room: settleRoom, whole: settleWhole}, nil
+	return &Searcher{ix: ix, stream: stream, room: settleRoom, whole: settleWhole, portion: settlePortion}, nil
 }
 
 // Search returns the first k documents for a query of len(query)/Dim tokens, by canonical
@@ -327,7 +329,7 @@ func (s *Searcher) Close() error {
 		return errClosed("searcher")
 	}
 	s.closed = true
-	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free()}
+	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free(), s.blocks.left.free()}
 	for _, b := range []backend.Buffer{s.work, s.listing} {
 		if b != nil {
 			errs = append(errs, b.Free())

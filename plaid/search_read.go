@@ -13,6 +13,7 @@ type reader struct {
 	merge  []canon.Result[canon.Fixed, int64]
 	cells  []uint64 // a bit for each
 	err    error    // the first one
+	left   []int32  // see sift
 }
 
 // read makes hits and statistics of query e of the group, and returns NaN, unless the screen

@@ -85,6 +85,9 @@ func (s *Searcher) start(last int64) error {
 		}
 		if s.form != ScreenNone && s.screenable() && (s.measuring || s.ix.screens.pays(work, float64(last)/float64(sh.list))) {
 			r.screen, sh.last = s.form, last
+			if !s.measuring {
+				sh.last = max(last, min(s.spare(sh.nq), sh.list/screenFewer))
+			}
 			sh.settle = min(sh.list, max(s.room/sh.nq, 1))
 		}
 	}
@@ -98,6 +101,10 @@ func (s *Searcher) start(last int64) error {
 // firstLast is how many documents a screen leaves at first: enough to tell the first k apart
 // from the rest on every collection that was measured.
 func firstLast(k int) int64 { return int64(2*k + 16) }
+
+// spare is the documents of each query that a device with so many units scores side by side: a
+// screen may leave them in the time that fewer take, and leaves less open then.
+func (s *Searcher) spare(nq int64) int64 { return int64(s.ix.dev.Info().Units) / max(nq, 1) }
 
 // screenFewer is how many times fewer documents a screen has to leave, to be worth it for
 // few of them.

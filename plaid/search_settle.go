@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/canon"
 	"github.com/likbench/likbench/backend/kernels"
 )
@@ -15,6 +16,8 @@ const (
 	// settleWhole is the scores of a screen that come down at once, those of proven queries
 	// among them, rather than one query's after another's.
 	settleWhole = 1 << 18
+	// settlePortion is the scores that a goroutine compares at a time.
+	settlePortion = 1 << 14
 )
 
 // opened is a query of the group whose first k the screen left open.
@@ -94,7 +97,8 @@ func (s *Searcher) settle() error {
 		most = max(most, o.to-o.from)
 	}
 	docs := s.scratch(r.sh.nq * r.sh.settle)
-	fixed := make([]canon.Fixed, len(docs))
+	s.fixed = slices.Grow(s.fixed[:0], len(docs))[:len(docs)]
+	fixed := s.fixed
 	for at := 0; at < most; at += width {
 		for j := range docs {
 			docs[j] = -1
@@ -130,40 +134,106 @@ func (s *Searcher) settle() error {
 
 // leave lists, for each query that is open, the documents that the screen does not exclude.
 func (s *Searcher) leave() error {
-	r, v := &s.run, &s.v
+	r := &s.run
 	s.left = s.left[:0]
-	rows, list := int64(1), r.sh.list // that come down together
-	if r.sh.nq*list <= s.whole {
-		rows = r.sh.nq
-	}
-	scores, docs := s.floating(rows*list), s.sel.docs
-	if r.p.method == MethodProbe {
-		docs = s.scratch(rows * list)
+	if rows := r.sh.nq; rows*r.sh.list <= s.whole {
+		return s.sift(s.open, 0, rows)
 	}
 	for i := range s.open {
-		o := &s.open[i]
-		row := int64(o.e) % rows
-		if first := int64(o.e) - row; rows == 1 || i == 0 {
-			if err := s.stream.Download(raw(scores), v.screen.Buf, v.screen.Off+first*list*4); err != nil {
-				return err
-			}
-			if r.p.method == MethodProbe {
-				if err := s.stream.Download(raw(docs), v.keepDoc.Buf, v.keepDoc.Off+first*list*4); err != nil {
-					return err
-				}
+		if err := s.sift(s.open[i:i+1], int64(s.open[i].e), 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portion is the places from to to of the screen's list for a query, and where the goroutine w
+// put the documents among them that are left.
+type portion struct {
+	o, from, to int
+	w, at, end  int
+}
+
+// sift is leave for queries whose scores are among so many rows from first on: these come down
+// together.
+func (s *Searcher) sift(open []opened, first, rows int64) error {
+	scores, docs, err := s.bring(first, rows)
+	if err != nil {
+		return err
+	}
+	list := int(s.run.sh.list)
+	s.portions = s.portions[:0]
+	for i := range open {
+		for at := 0; at < list; at += s.portion {
+			s.portions = append(s.portions, portion{o: i, from: at, to: min(at+s.portion, list)})
+		}
+	}
+	for w := range s.readers {
+		s.readers[w].left = s.readers[w].left[:0]
+	}
+	const perScore = 2 // of comparing a score, in components of a query
+	eachQuery(len(s.portions), perScore*len(open)*list, func(w, i int) {
+		p := &s.portions[i]
+		o, to := &open[p.o], s.readers[w].left
+		row := (o.e - int(first)) * list
+		own, slack := docs, s.run.slack[o.e]
+		if len(docs) > list {
+			own = docs[row : row+list]
+		}
+		p.w, p.at = w, len(to)
+		for j, x := range scores[row+p.from : row+p.to] {
+			if document := own[p.from+j]; document >= 0 && !(o.kth > float64(x)+slack) {
+				to = append(to, document)
 			}
 		}
-		own := docs
-		if r.p.method == MethodProbe {
-			own = docs[row*list : (row+1)*list]
+		p.end, s.readers[w].left = len(to), to
+	})
+	for i := range open {
+		open[i].from, open[i].to = len(s.left), len(s.left)
+	}
+	for _, p := range s.portions {
+		o := &open[p.o]
+		if p.from == 0 {
+			o.from = len(s.left)
 		}
-		o.from = len(s.left)
-		for j, x := range scores[row*list : (row+1)*list] {
-			if document := own[j]; document >= 0 && !(o.kth > float64(x)+r.slack[o.e]) {
-				s.left = append(s.left, document)
-			}
-		}
+		s.left = append(s.left, s.readers[p.w].left[p.at:p.end]...)
 		o.to = len(s.left)
 	}
 	return nil
+}
+
+// bring downloads rows of the screen's scores from first on, and the documents that they are
+// of: as many, or one row that serves all.
+func (s *Searcher) bring(first, rows int64) (scores []float32, docs []int32, err error) {
+	v, list := &s.v, s.run.sh.list
+	n := rows * list
+	screen := backend.NewView(v.screen.Buf, v.screen.Off+first*list*4, backend.F32, rows, list)
+	if s.run.p.method != MethodProbe {
+		if err := s.roomLeft(n * 4); err != nil {
+			return nil, nil, err
+		}
+		scores, docs = part[float32](s.blocks.left.words, screen.Off, &screen), s.sel.docs
+		return scores, docs, s.stream.Download(raw(scores), screen.Buf, screen.Off)
+	}
+	kept := backend.NewView(v.keepDoc.Buf, v.keepDoc.Off+first*list*4, backend.I32, rows, list)
+	if first == 0 && rows == s.run.sh.nq { // the one lies behind the other
+		size := screen.Off + n*4 - kept.Off
+		if err := s.roomLeft(size); err != nil {
+			return nil, nil, err
+		}
+		w := s.blocks.left.words
+		return part[float32](w, kept.Off, &screen), part[int32](w, kept.Off, &kept), s.stream.Download(raw(w)[:size], kept.Buf, kept.Off)
+	}
+	docs = s.scratch(n)
+	scores = s.floating(n)
+	return scores, docs, errors.Join(s.stream.Download(raw(scores), screen.Buf, screen.Off), s.stream.Download(raw(docs), kept.Buf, kept.Off))
+}
+
+// roomLeft makes room for so many bytes of scores and documents that come down.
+func (s *Searcher) roomLeft(bytes int64) error {
+	if int64(len(s.blocks.left.words))*8 >= bytes {
+		return nil
+	}
+	pin, _ := s.ix.dev.(backend.PinnedAllocator)
+	return s.blocks.left.renew(pin, (bytes+bytes/4+7)&^7)
 }
