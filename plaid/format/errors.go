@@ -28,8 +28,10 @@ var (
 	ErrClosed = errors.New("index is closed")
 )
 
-// Error says which file is wrong, where, and why.
+// Error says which file is wrong, where, and why. Those of package store are of this type too,
+// so that one errors.As serves a program that opens folders of any layout.
 type Error struct {
+	Package string // whose file it is and with whose name the text begins: "store", or "" for format
 	File    string // path
 	Byte    int64  // offset in the file, −1 where that is not the point
 	Element int64  // or index of the element in the file's array, −1
@@ -37,13 +39,17 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	name := e.Package
+	if name == "" {
+		name = "format"
+	}
 	switch {
 	case e.Element >= 0:
-		return fmt.Sprintf("format: %s: element %d: %v", e.File, e.Element, e.Err)
+		return fmt.Sprintf("%s: %s: element %d: %v", name, e.File, e.Element, e.Err)
 	case e.Byte >= 0:
-		return fmt.Sprintf("format: %s: byte %d: %v", e.File, e.Byte, e.Err)
+		return fmt.Sprintf("%s: %s: byte %d: %v", name, e.File, e.Byte, e.Err)
 	}
-	return fmt.Sprintf("format: %s: %v", e.File, e.Err)
+	return fmt.Sprintf("%s: %s: %v", name, e.File, e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -60,7 +66,7 @@ func corruptAt(path string, element int64, text string, args ...any) error {
 
 // fail wraps what went wrong with a file, unless it already says so.
 func fail(path string, err error) error {
-	if e := (*Error)(nil); err == nil || errors.As(err, &e) {
+	if e := (*Error)(nil); err == nil || errors.As(err, &e) && e.Package == "" {
 		return err
 	}
 	return &Error{File: path, Byte: -1, Element: -1, Err: err}

@@ -336,3 +336,26 @@ func TestRanges(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, view.ReadCodes(make([]int32, 1), 0), ErrClosed)
 }
+
+// TestOneErrorForFiles: an error about a file is found by one errors.As, whichever layout the file
+// is of; the text says whose it is, also where one is the cause of another.
+func TestOneErrorForFiles(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	_, own := Open(none)
+	_, foreign := format.Open(none)
+	for name, err := range map[string]error{"store": own, "format": foreign} {
+		e := (*format.Error)(nil)
+		require.ErrorAs(t, err, &e)
+		require.Contains(t, e.File, none)
+		require.True(t, strings.HasPrefix(e.Error(), name+": "+none), e.Error())
+		require.Equal(t, name == "store", e.Package == "store")
+		mine := (*Error)(nil)
+		require.ErrorAs(t, err, &mine)
+		require.Same(t, e, mine)
+	}
+	require.Same(t, own, fail("x", own), "says so already")
+	inner := &format.Error{File: "y", Byte: 7, Element: -1, Err: ErrCorrupt}
+	require.EqualError(t, fail("x", inner), "store: x: format: y: byte 7: corrupt")
+	require.EqualError(t, corruptElement("x", 3, "is %d", 9), "store: x: element 3: is 9: corrupt")
+	require.EqualError(t, corruptByte("x", 3, "is %d", 9), "store: x: byte 3: is 9: corrupt")
+}

@@ -117,7 +117,7 @@ func (w *Writer) publish(m *manifest) error {
 func (w *Writer) settle() error {
 	w.behind = true
 	if err := w.disk.syncDir(w.dir); err != nil {
-		return &Error{File: w.dir, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrNotDurable, err)}
+		return wrong(w.dir, -1, fmt.Errorf("%w: %w", ErrNotDurable, err))
 	}
 	w.behind = false
 	return nil

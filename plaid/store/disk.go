@@ -85,7 +85,7 @@ func list(dir string) (*listing, error) {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{File: dir, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrNoIndex, err)}
+		return nil, wrong(dir, -1, fmt.Errorf("%w: %w", ErrNoIndex, err))
 	case err != nil:
 		return nil, fail(dir, err)
 	}
@@ -174,7 +174,7 @@ func newest(dir string) (*manifest, error) {
 				runtime.Gosched()
 				continue
 			}
-			return nil, &Error{File: dir, Byte: -1, Element: -1, Err: ErrNoIndex}
+			return nil, wrong(dir, -1, ErrNoIndex)
 		}
 		m, err := readManifest(dir, l.newest)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func newest(dir string) (*manifest, error) {
 		}
 		if tries++; tries >= relist {
 			path := filepath.Join(dir, manifestName(l.newest))
-			return nil, &Error{File: path, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrMissing, err)}
+			return nil, wrong(path, -1, fmt.Errorf("%w: %w", ErrMissing, err))
 		}
 	}
 }

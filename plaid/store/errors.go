@@ -46,25 +46,13 @@ var (
 	ErrBroken = errors.New("writer failed to sync earlier")
 )
 
-// Error says which file is wrong, where, and why.
-type Error struct {
-	File    string // path
-	Byte    int64  // offset in the file, −1 where that is not the point
-	Element int64  // or index of the element in the file's array, −1
-	Err     error
-}
+// Error says which file is wrong, where, and why: Package is "store".
+type Error = format.Error
 
-func (e *Error) Error() string {
-	switch {
-	case e.Element >= 0:
-		return fmt.Sprintf("store: %s: element %d: %v", e.File, e.Element, e.Err)
-	case e.Byte >= 0:
-		return fmt.Sprintf("store: %s: byte %d: %v", e.File, e.Byte, e.Err)
-	}
-	return fmt.Sprintf("store: %s: %v", e.File, e.Err)
+// wrong is an error at a byte of a file, or, with −1, about the file as a whole.
+func wrong(path string, at int64, err error) *Error {
+	return &Error{Package: "store", File: path, Byte: at, Element: -1, Err: err}
 }
-
-func (e *Error) Unwrap() error { return e.Err }
 
 // InputError says which element of an argument is wrong, and why.
 type InputError struct {
@@ -88,23 +76,25 @@ func input(field string, element int64, kind error, text string, args ...any) er
 
 // corrupt is an error for a whole file.
 func corrupt(path, text string, args ...any) error {
-	return &Error{File: path, Byte: -1, Element: -1, Err: because(ErrCorrupt, text, args...)}
+	return wrong(path, -1, because(ErrCorrupt, text, args...))
 }
 
 func corruptByte(path string, at int64, text string, args ...any) error {
-	return &Error{File: path, Byte: at, Element: -1, Err: because(ErrCorrupt, text, args...)}
+	return wrong(path, at, because(ErrCorrupt, text, args...))
 }
 
 func corruptElement(path string, element int64, text string, args ...any) error {
-	return &Error{File: path, Byte: -1, Element: element, Err: because(ErrCorrupt, text, args...)}
+	e := wrong(path, -1, because(ErrCorrupt, text, args...))
+	e.Element = element
+	return e
 }
 
 // fail wraps what went wrong with a file, unless it already says so.
 func fail(path string, err error) error {
-	if e := (*Error)(nil); err == nil || errors.As(err, &e) {
+	if e := (*Error)(nil); err == nil || errors.As(err, &e) && e.Package == "store" {
 		return err
 	}
-	return &Error{File: path, Byte: -1, Element: -1, Err: err}
+	return wrong(path, -1, err)
 }
 
 func because(kind error, text string, args ...any) error {

@@ -309,7 +309,7 @@ func parseManifest(path string, text []byte) (*manifest, error) {
 		p.refuse("%q, want %q", text[:len(magic)], magic)
 	}
 	if v := p.u32(); p.err == nil && v != version {
-		return nil, &Error{File: path, Byte: int64(len(magic)), Element: -1, Err: because(ErrUnsupported, "version %d, this program reads %d", v, version)}
+		return nil, wrong(path, int64(len(magic)), because(ErrUnsupported, "version %d, this program reads %d", v, version))
 	}
 	files := p.u32()
 	if n := p.u64(); p.err == nil && n != uint64(len(text)) {

@@ -294,7 +294,7 @@ func (s *Snapshot) Guard(f func() error) (err error) {
 			if !ok {
 				panic(r)
 			}
-			err = &Error{File: filepath.Join(s.dir, name), Byte: at, Element: -1, Err: because(ErrChanged, "cannot be read")}
+			err = wrong(filepath.Join(s.dir, name), at, because(ErrChanged, "cannot be read"))
 		}
 	}()
 	return f()

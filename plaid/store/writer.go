@@ -136,7 +136,7 @@ func (w *Writer) resume(skip map[kind]bool) error {
 		}
 		switch info, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			return &Error{File: path, Byte: -1, Element: -1, Err: fmt.Errorf("%w: %w", ErrMissing, err)}
+			return wrong(path, -1, fmt.Errorf("%w: %w", ErrMissing, err))
 		case err != nil:
 			return fail(path, err)
 		case info.Size() < e.length:
@@ -205,7 +205,7 @@ func (w *Writer) vacate() error {
 	} else if _, err := os.Lstat(filepath.Join(w.dir, foreign)); errors.Is(err, fs.ErrNotExist) {
 		return w.sweep(l)
 	}
-	return &Error{File: filepath.Join(w.dir, name), Byte: -1, Element: -1, Err: because(ErrExists, "not overwritten")}
+	return wrong(filepath.Join(w.dir, name), -1, because(ErrExists, "not overwritten"))
 }
 
 // sweep removes the files that the committed generation does not name.
