@@ -33,30 +33,66 @@ func packRows(c *build.Context, bf16 bool) {
 		c.CMPQ(rows, U32(i))
 		c.CMOVQLE(row[i-1], row[i])
 	}
-	k := d
-	c.SHRQ(U8(3), k)
+	for i := range row { // rows end where the offset k comes to 0
+		c.LEAQ(Mem{Base: row[i], Index: d, Scale: uint8(size)}, row[i])
+	}
+	pitch3, k := stride, d
+	c.LEAQ(Mem{Base: pitch, Index: pitch, Scale: 2}, pitch3)
+	c.IMUL3Q(U32(size), d, k)
+	c.NEGQ(k)
 	c.JZ(LabelRef("end"))
 	c.Label("pass")
-	var r [8]reg.VecVirtual
-	for i := range r {
-		r[i] = c.YMM()
-		if bf16 {
-			c.VPMOVZXWD(Mem{Base: row[i]}, r[i])
+	if bf16 {
+		var r [8]reg.VecVirtual
+		for i := range r {
+			r[i] = c.YMM()
+			c.VPMOVZXWD(Mem{Base: row[i], Index: k, Scale: 1}, r[i])
 			c.VPSLLD(U8(16), r[i], r[i])
-		} else {
-			c.VMOVUPS(Mem{Base: row[i]}, r[i])
 		}
-		c.ADDQ(U32(8*size), row[i])
+		out := transpose8(c, r)
+		storeRows(c, out[:4], panel, pitch, pitch3)
+		storeRows(c, out[4:], panel, pitch, pitch3)
+	} else {
+		for half := 0; half < 2; half++ {
+			var r [4]reg.VecVirtual
+			for i := range r { // rows i and i+4 as they come from memory: that needs no shuffle unit
+				r[i] = c.YMM()
+				c.VMOVUPS(Mem{Base: row[i], Index: k, Scale: 1, Disp: 16 * half}, r[i].AsX())
+				c.VINSERTF128(U8(1), Mem{Base: row[i+4], Index: k, Scale: 1, Disp: 16 * half}, r[i], r[i])
+			}
+			out := transpose4(c, r)
+			storeRows(c, out[:], panel, pitch, pitch3)
+		}
 	}
-	for _, v := range transpose8(c, r) {
-		c.VMOVUPS(v, Mem{Base: panel})
-		c.ADDQ(pitch, panel)
-	}
-	c.DECQ(k)
+	c.ADDQ(U32(8*size), k)
 	c.JNZ(LabelRef("pass"))
 	c.Label("end")
 	c.VZEROUPPER()
 	c.RET()
+}
+
+// storeRows emits the stores of four rows of a panel, and moves on to the next.
+func storeRows(c *build.Context, v []reg.VecVirtual, panel, pitch, pitch3 reg.Register) {
+	c.VMOVUPS(v[0], Mem{Base: panel})
+	c.VMOVUPS(v[1], Mem{Base: panel, Index: pitch, Scale: 1})
+	c.VMOVUPS(v[2], Mem{Base: panel, Index: pitch, Scale: 2})
+	c.VMOVUPS(v[3], Mem{Base: panel, Index: pitch3, Scale: 1})
+	c.LEAQ(Mem{Base: panel, Index: pitch, Scale: 4}, panel)
+}
+
+// transpose4 emits the transposition of 4 rows of 4 32-bit elements in each 128-bit half.
+func transpose4(c *build.Context, r [4]reg.VecVirtual) (out [4]reg.VecVirtual) {
+	var t [4]reg.VecVirtual
+	for i := 0; i < 4; i += 2 { // pairs of rows, interleaved
+		t[i], t[i+1] = c.YMM(), c.YMM()
+		c.VUNPCKLPS(r[i+1], r[i], t[i])
+		c.VUNPCKHPS(r[i+1], r[i], t[i+1])
+	}
+	for i := range out {
+		out[i] = c.YMM()
+		c.VSHUFPS(U8([]int{0x44, 0xee}[i%2]), t[2+i/2], t[i/2], out[i])
+	}
+	return out
 }
 
 // transpose8 emits the transposition of 8 rows of 8 32-bit elements.

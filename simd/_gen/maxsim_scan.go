@@ -48,53 +48,72 @@ func scanMax(c *build.Context) {
 	begin(c, "maxsimMaxAVX2", "func(dots *float32, n, lanes int, best *float32)",
 		"maxsimMaxAVX2 raises best[j] to the largest of dots[t*lanes+j] over t < n, NaN if one of them",
 		"or best[j] is NaN. lanes is a multiple of 8. Reference: maxsimMaxGeneric.")
-	maxima(c, 32, c.YMM, func() (clear func(), collect func(x, y, spare reg.VecVirtual), merge func(m reg.VecVirtual)) {
+	maxima(c, 32, 2, c.YMM, func() nanWatch {
 		nan := c.YMM()
-		clear = func() { c.VXORPS(nan, nan, nan) }
-		collect = func(x, y, spare reg.VecVirtual) {
-			c.VCMPPS(U8(unordered), y, x, spare)
-			c.VORPS(spare, nan, nan)
+		return nanWatch{
+			clear: func() { c.VXORPS(nan, nan, nan) },
+			collect: func(x, y, spare reg.VecVirtual) {
+				c.VCMPPS(U8(unordered), y, x, spare)
+				c.VORPS(spare, nan, nan)
+			},
+			merge: func(m reg.VecVirtual) { c.VORPS(nan, m, m) }, // all bits set is a NaN
 		}
-		return clear, collect, func(m reg.VecVirtual) { c.VORPS(nan, m, m) } // all bits set is a NaN
 	})
 	begin(c, "maxsimMaxAVX512", "func(dots *float32, n, lanes int, best *float32)",
 		"maxsimMaxAVX512 is maxsimMaxAVX2 for lanes a multiple of 16. Reference: maxsimMaxGeneric.")
-	maxima(c, 64, c.ZMM, func() (clear func(), collect func(x, y, spare reg.VecVirtual), merge func(m reg.VecVirtual)) {
-		nan, now, ones := c.K(), c.K(), c.ZMM()
+	maxima(c, 64, 4, c.ZMM, func() nanWatch {
+		numbers, ones := c.K(), c.ZMM()
 		c.VPTERNLOGD(U8(0xff), ones, ones, ones)
-		clear = func() { c.KXORW(nan, nan, nan) }
-		collect = func(x, y, _ reg.VecVirtual) {
-			c.VCMPPS(U8(unordered), y, x, now)
-			c.KORW(now, nan, nan)
+		return nanWatch{
+			clear: func() { c.KXNORW(numbers, numbers, numbers) },
+			// A comparison under a mask is its conjunction: one operation less.
+			collect: func(x, y, _ reg.VecVirtual) { c.VCMPPS(U8(ordered), y, x, numbers, numbers) },
+			merge: func(m reg.VecVirtual) {
+				c.KNOTW(numbers, numbers)
+				c.VBLENDMPS(ones, m, numbers, m)
+			},
 		}
-		return clear, collect, func(m reg.VecVirtual) { c.VBLENDMPS(ones, m, nan, m) }
 	})
 }
 
-// maxima emits the loops of scanMax over vectors of width bytes: two running maxima, and
-// what watch does about NaN.
-func maxima(c *build.Context, width uint32, vector func() reg.VecVirtual,
-	watch func() (clear func(), collect func(x, y, spare reg.VecVirtual), merge func(m reg.VecVirtual))) {
+// nanWatch is what a scan does about NaN: clear before a column, collect for each pair of
+// rows, merge into the maximum.
+type nanWatch struct {
+	clear   func()
+	collect func(x, y, spare reg.VecVirtual)
+	merge   func(m reg.VecVirtual)
+}
+
+// maxima emits the loops of scanMax over vectors of width bytes: as many running maxima, 2 or
+// 4, as the latency of the unit takes, and what watch does about NaN.
+func maxima(c *build.Context, width uint32, chains int, vector func() reg.VecVirtual, watch func() nanWatch) {
 	dots, n, lanes, best := load(c, "dots"), load(c, "n"), load(c, "lanes"), load(c, "best")
 	t, pitch2 := c.GP64(), c.GP64()
-	clear, collect, merge := watch()
+	nan := watch()
 	columns(c, dots, lanes, width, func(off, row, pitch reg.Register) {
-		m, m2, x, y, spare := vector(), vector(), vector(), vector(), vector()
+		x, y, spare := vector(), vector(), vector()
+		m := make([]reg.VecVirtual, chains)
 		at := Mem{Base: best, Index: off, Scale: 1}
-		c.VMOVUPS(at, m)
-		c.VMOVAPS(m, m2)
-		clear()
+		for i := range m {
+			m[i] = vector()
+			if i == 0 {
+				c.VMOVUPS(at, m[0])
+			} else {
+				c.VMOVAPS(m[0], m[i])
+			}
+		}
+		nan.clear()
 		c.LEAQ(Mem{Base: pitch, Index: pitch, Scale: 1}, pitch2)
 		c.MOVQ(n, t)
 		c.SUBQ(U32(4), t)
 		c.JLT(LabelRef("few"))
 		c.Label("four")
-		for _, running := range []reg.VecVirtual{m, m2} {
+		for i := 0; i < 4; i += 2 {
 			c.VMOVUPS(Mem{Base: row}, x)
 			c.VMOVUPS(Mem{Base: row, Index: pitch, Scale: 1}, y)
-			c.VMAXPS(running, x, running)
-			c.VMAXPS(running, y, running)
-			collect(x, y, spare)
+			c.VMAXPS(m[i%chains], x, m[i%chains])
+			c.VMAXPS(m[(i+1)%chains], y, m[(i+1)%chains])
+			nan.collect(x, y, spare)
 			c.ADDQ(pitch2, row)
 		}
 		c.SUBQ(U32(4), t)
@@ -104,15 +123,17 @@ func maxima(c *build.Context, width uint32, vector func() reg.VecVirtual,
 		c.JZ(LabelRef("end"))
 		c.Label("one")
 		c.VMOVUPS(Mem{Base: row}, x)
-		c.VMAXPS(m, x, m)
-		collect(x, x, spare)
+		c.VMAXPS(m[0], x, m[0])
+		nan.collect(x, x, spare)
 		c.ADDQ(pitch, row)
 		c.DECQ(t)
 		c.JNZ(LabelRef("one"))
 		c.Label("end")
-		c.VMAXPS(m, m2, m)
-		merge(m)
-		c.VMOVUPS(m, at)
+		for _, other := range m[1:] {
+			c.VMAXPS(m[0], other, m[0])
+		}
+		nan.merge(m[0])
+		c.VMOVUPS(m[0], at)
 	})
 }
 
