@@ -22,6 +22,24 @@ DATA highAVX2<>+56(SB)/4, $0xffff0000
 DATA highAVX2<>+60(SB)/4, $0xffff0000
 GLOBL highAVX2<>(SB), RODATA|NOPTR, $64
 
+DATA wordsAVX2<>+0(SB)/4, $0x00010001
+DATA wordsAVX2<>+4(SB)/4, $0x00010001
+DATA wordsAVX2<>+8(SB)/4, $0x00010001
+DATA wordsAVX2<>+12(SB)/4, $0x00010001
+DATA wordsAVX2<>+16(SB)/4, $0x00010001
+DATA wordsAVX2<>+20(SB)/4, $0x00010001
+DATA wordsAVX2<>+24(SB)/4, $0x00010001
+DATA wordsAVX2<>+28(SB)/4, $0x00010001
+DATA wordsAVX2<>+32(SB)/4, $0x00010001
+DATA wordsAVX2<>+36(SB)/4, $0x00010001
+DATA wordsAVX2<>+40(SB)/4, $0x00010001
+DATA wordsAVX2<>+44(SB)/4, $0x00010001
+DATA wordsAVX2<>+48(SB)/4, $0x00010001
+DATA wordsAVX2<>+52(SB)/4, $0x00010001
+DATA wordsAVX2<>+56(SB)/4, $0x00010001
+DATA wordsAVX2<>+60(SB)/4, $0x00010001
+GLOBL wordsAVX2<>(SB), RODATA|NOPTR, $64
+
 DATA roundAVX2<>+0(SB)/4, $0x00000001
 DATA roundAVX2<>+4(SB)/4, $0x00000001
 DATA roundAVX2<>+8(SB)/4, $0x00000001
@@ -598,11 +616,11 @@ TEXT ·rmsGradBF16AVX2(SB), $0-64
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
 	MOVL         $0x00007fff, R8
-	VMOVD        R8, X3
-	VPBROADCASTD X3, Y3
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
 	MOVL         $0xffff0000, R8
-	VMOVD        R8, X4
-	VPBROADCASTD X4, Y4
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
 	MOVQ         nt+56(FP), R8
 	TESTQ        R8, R8
 	JNE          around
@@ -611,52 +629,48 @@ TEXT ·rmsGradBF16AVX2(SB), $0-64
 
 plainloop:
 	PREFETCHT1   (CX)(DI*1)
-	VMOVUPS      (AX), Y4
+	VMOVUPS      (AX), Y2
+	VPAND        highAVX2<>+0(SB), Y2, Y3
+	VPSLLD       $0x10, Y2, Y2
+	VMOVUPS      (CX), Y4
 	VPAND        highAVX2<>+0(SB), Y4, Y5
 	VPSLLD       $0x10, Y4, Y4
-	VMOVUPS      (CX), Y6
-	VPAND        highAVX2<>+0(SB), Y6, Y7
-	VPSLLD       $0x10, Y6, Y6
-	VMULPS       (DX), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VFNMADD231PS Y6, Y1, Y4
-	VMULPS       64(DX), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y7, Y1, Y5
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y2, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVUPS      Y6, (BX)
-	VMOVUPS      32(AX), Y4
+	VMULPS       (DX), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       64(DX), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y5, Y1, Y3
+	VPSRLD       $0x10, Y2, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VPSLLD       $0x10, Y3, Y3
+	VPBLENDW     $0x55, Y2, Y3, Y3
+	VPANDN       wordsAVX2<>+0(SB), Y4, Y2
+	VPSUBUSW     Y2, Y3, Y3
+	VPSRLW       $0x0f, Y3, Y3
+	VPADDW       Y3, Y4, Y4
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      32(AX), Y2
+	VPAND        highAVX2<>+0(SB), Y2, Y3
+	VPSLLD       $0x10, Y2, Y2
+	VMOVUPS      32(CX), Y4
 	VPAND        highAVX2<>+0(SB), Y4, Y5
 	VPSLLD       $0x10, Y4, Y4
-	VMOVUPS      32(CX), Y6
-	VPAND        highAVX2<>+0(SB), Y6, Y7
-	VPSLLD       $0x10, Y6, Y6
-	VMULPS       32(DX), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VFNMADD231PS Y6, Y1, Y4
-	VMULPS       96(DX), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y7, Y1, Y5
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y2, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVUPS      Y6, 32(BX)
+	VMULPS       32(DX), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       96(DX), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y5, Y1, Y3
+	VPSRLD       $0x10, Y2, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VPSLLD       $0x10, Y3, Y3
+	VPBLENDW     $0x55, Y2, Y3, Y3
+	VPANDN       wordsAVX2<>+0(SB), Y4, Y2
+	VPSUBUSW     Y2, Y3, Y3
+	VPSRLW       $0x0f, Y3, Y3
+	VPADDW       Y3, Y4, Y4
+	VMOVUPS      Y4, 32(BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
@@ -674,52 +688,48 @@ around:
 
 aroundloop:
 	PREFETCHT1   (CX)(DI*1)
-	VMOVUPS      (AX), Y4
+	VMOVUPS      (AX), Y2
+	VPAND        highAVX2<>+0(SB), Y2, Y3
+	VPSLLD       $0x10, Y2, Y2
+	VMOVUPS      (CX), Y4
 	VPAND        highAVX2<>+0(SB), Y4, Y5
 	VPSLLD       $0x10, Y4, Y4
-	VMOVUPS      (CX), Y6
-	VPAND        highAVX2<>+0(SB), Y6, Y7
-	VPSLLD       $0x10, Y6, Y6
-	VMULPS       (DX), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VFNMADD231PS Y6, Y1, Y4
-	VMULPS       64(DX), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y7, Y1, Y5
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y2, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVNTPS     Y6, (BX)
-	VMOVUPS      32(AX), Y4
+	VMULPS       (DX), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       64(DX), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y5, Y1, Y3
+	VPSRLD       $0x10, Y2, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VPSLLD       $0x10, Y3, Y3
+	VPBLENDW     $0x55, Y2, Y3, Y3
+	VPANDN       wordsAVX2<>+0(SB), Y4, Y2
+	VPSUBUSW     Y2, Y3, Y3
+	VPSRLW       $0x0f, Y3, Y3
+	VPADDW       Y3, Y4, Y4
+	VMOVNTPS     Y4, (BX)
+	VMOVUPS      32(AX), Y2
+	VPAND        highAVX2<>+0(SB), Y2, Y3
+	VPSLLD       $0x10, Y2, Y2
+	VMOVUPS      32(CX), Y4
 	VPAND        highAVX2<>+0(SB), Y4, Y5
 	VPSLLD       $0x10, Y4, Y4
-	VMOVUPS      32(CX), Y6
-	VPAND        highAVX2<>+0(SB), Y6, Y7
-	VPSLLD       $0x10, Y6, Y6
-	VMULPS       32(DX), Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VFNMADD231PS Y6, Y1, Y4
-	VMULPS       96(DX), Y5, Y5
-	VMULPS       Y0, Y5, Y5
-	VFNMADD231PS Y7, Y1, Y5
-	VPSRLD       $0x10, Y4, Y6
-	VPAND        Y2, Y6, Y6
-	VPADDD       Y3, Y6, Y6
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPADDD       Y3, Y4, Y4
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y4, Y6, Y6
-	VMOVNTPS     Y6, 32(BX)
+	VMULPS       32(DX), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       96(DX), Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VFNMADD231PS Y5, Y1, Y3
+	VPSRLD       $0x10, Y2, Y4
+	VPBLENDW     $0xaa, Y3, Y4, Y4
+	VPSLLD       $0x10, Y3, Y3
+	VPBLENDW     $0x55, Y2, Y3, Y3
+	VPANDN       wordsAVX2<>+0(SB), Y4, Y2
+	VPSUBUSW     Y2, Y3, Y3
+	VPSRLW       $0x0f, Y3, Y3
+	VPADDW       Y3, Y4, Y4
+	VMOVNTPS     Y4, 32(BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
@@ -744,11 +754,11 @@ TEXT ·rmsScaleBF16AVX2(SB), $0-56
 	VMOVD        DI, X1
 	VPBROADCASTD X1, Y1
 	MOVL         $0x00007fff, DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Y2
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
 	MOVL         $0xffff0000, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Y3
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
 	MOVQ         nt+48(FP), DI
 	TESTQ        DI, DI
 	JNE          around
@@ -757,42 +767,38 @@ TEXT ·rmsScaleBF16AVX2(SB), $0-56
 
 plainloop:
 	PREFETCHT1 (AX)(SI*1)
-	VMOVUPS    (AX), Y3
+	VMOVUPS    (AX), Y1
+	VPAND      highAVX2<>+0(SB), Y1, Y2
+	VPSLLD     $0x10, Y1, Y1
+	VMOVUPS    32(AX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
-	VMOVUPS    32(AX), Y5
-	VPAND      highAVX2<>+0(SB), Y5, Y6
-	VPSLLD     $0x10, Y5, Y5
+	VMULPS     Y0, Y1, Y1
+	VMULPS     Y0, Y2, Y2
 	VMULPS     Y0, Y3, Y3
 	VMULPS     Y0, Y4, Y4
-	VMULPS     Y0, Y5, Y5
-	VMULPS     Y0, Y6, Y6
-	VMULPS     (CX), Y3, Y3
-	VMULPS     64(CX), Y4, Y4
-	VMULPS     32(CX), Y5, Y5
-	VMULPS     96(CX), Y6, Y6
-	VPSRLD     $0x10, Y3, Y7
-	VPAND      Y1, Y7, Y7
-	VPADDD     Y2, Y7, Y7
-	VPADDD     Y3, Y7, Y7
-	VPSRLD     $0x10, Y4, Y3
-	VPAND      Y1, Y3, Y3
-	VPADDD     Y2, Y3, Y3
-	VPADDD     Y4, Y3, Y3
-	VPSRLD     $0x10, Y7, Y7
-	VPBLENDW   $0xaa, Y3, Y7, Y7
-	VMOVUPS    Y7, (DX)
-	VPSRLD     $0x10, Y5, Y3
-	VPAND      Y1, Y3, Y3
-	VPADDD     Y2, Y3, Y3
-	VPADDD     Y5, Y3, Y3
-	VPSRLD     $0x10, Y6, Y4
-	VPAND      Y1, Y4, Y4
-	VPADDD     Y2, Y4, Y4
-	VPADDD     Y6, Y4, Y4
-	VPSRLD     $0x10, Y3, Y3
-	VPBLENDW   $0xaa, Y4, Y3, Y3
-	VMOVUPS    Y3, 32(DX)
+	VMULPS     (CX), Y1, Y1
+	VMULPS     64(CX), Y2, Y2
+	VMULPS     32(CX), Y3, Y3
+	VMULPS     96(CX), Y4, Y4
+	VPSRLD     $0x10, Y1, Y5
+	VPBLENDW   $0xaa, Y2, Y5, Y5
+	VPSLLD     $0x10, Y2, Y2
+	VPBLENDW   $0x55, Y1, Y2, Y2
+	VPANDN     wordsAVX2<>+0(SB), Y5, Y1
+	VPSUBUSW   Y1, Y2, Y2
+	VPSRLW     $0x0f, Y2, Y2
+	VPADDW     Y2, Y5, Y5
+	VMOVUPS    Y5, (DX)
+	VPSRLD     $0x10, Y3, Y1
+	VPBLENDW   $0xaa, Y4, Y1, Y1
+	VPSLLD     $0x10, Y4, Y4
+	VPBLENDW   $0x55, Y3, Y4, Y4
+	VPANDN     wordsAVX2<>+0(SB), Y1, Y3
+	VPSUBUSW   Y3, Y4, Y4
+	VPSRLW     $0x0f, Y4, Y4
+	VPADDW     Y4, Y1, Y1
+	VMOVUPS    Y1, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -809,42 +815,38 @@ around:
 
 aroundloop:
 	PREFETCHT1 (AX)(SI*1)
-	VMOVUPS    (AX), Y3
+	VMOVUPS    (AX), Y1
+	VPAND      highAVX2<>+0(SB), Y1, Y2
+	VPSLLD     $0x10, Y1, Y1
+	VMOVUPS    32(AX), Y3
 	VPAND      highAVX2<>+0(SB), Y3, Y4
 	VPSLLD     $0x10, Y3, Y3
-	VMOVUPS    32(AX), Y5
-	VPAND      highAVX2<>+0(SB), Y5, Y6
-	VPSLLD     $0x10, Y5, Y5
+	VMULPS     Y0, Y1, Y1
+	VMULPS     Y0, Y2, Y2
 	VMULPS     Y0, Y3, Y3
 	VMULPS     Y0, Y4, Y4
-	VMULPS     Y0, Y5, Y5
-	VMULPS     Y0, Y6, Y6
-	VMULPS     (CX), Y3, Y3
-	VMULPS     64(CX), Y4, Y4
-	VMULPS     32(CX), Y5, Y5
-	VMULPS     96(CX), Y6, Y6
-	VPSRLD     $0x10, Y3, Y7
-	VPAND      Y1, Y7, Y7
-	VPADDD     Y2, Y7, Y7
-	VPADDD     Y3, Y7, Y7
-	VPSRLD     $0x10, Y4, Y3
-	VPAND      Y1, Y3, Y3
-	VPADDD     Y2, Y3, Y3
-	VPADDD     Y4, Y3, Y3
-	VPSRLD     $0x10, Y7, Y7
-	VPBLENDW   $0xaa, Y3, Y7, Y7
-	VMOVNTPS   Y7, (DX)
-	VPSRLD     $0x10, Y5, Y3
-	VPAND      Y1, Y3, Y3
-	VPADDD     Y2, Y3, Y3
-	VPADDD     Y5, Y3, Y3
-	VPSRLD     $0x10, Y6, Y4
-	VPAND      Y1, Y4, Y4
-	VPADDD     Y2, Y4, Y4
-	VPADDD     Y6, Y4, Y4
-	VPSRLD     $0x10, Y3, Y3
-	VPBLENDW   $0xaa, Y4, Y3, Y3
-	VMOVNTPS   Y3, 32(DX)
+	VMULPS     (CX), Y1, Y1
+	VMULPS     64(CX), Y2, Y2
+	VMULPS     32(CX), Y3, Y3
+	VMULPS     96(CX), Y4, Y4
+	VPSRLD     $0x10, Y1, Y5
+	VPBLENDW   $0xaa, Y2, Y5, Y5
+	VPSLLD     $0x10, Y2, Y2
+	VPBLENDW   $0x55, Y1, Y2, Y2
+	VPANDN     wordsAVX2<>+0(SB), Y5, Y1
+	VPSUBUSW   Y1, Y2, Y2
+	VPSRLW     $0x0f, Y2, Y2
+	VPADDW     Y2, Y5, Y5
+	VMOVNTPS   Y5, (DX)
+	VPSRLD     $0x10, Y3, Y1
+	VPBLENDW   $0xaa, Y4, Y1, Y1
+	VPSLLD     $0x10, Y4, Y4
+	VPBLENDW   $0x55, Y3, Y4, Y4
+	VPANDN     wordsAVX2<>+0(SB), Y1, Y3
+	VPSUBUSW   Y3, Y4, Y4
+	VPSRLW     $0x0f, Y4, Y4
+	VPADDW     Y4, Y1, Y1
+	VMOVNTPS   Y1, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -971,26 +973,22 @@ loop:
 	VMULPS      32(CX), Y7, Y7
 	VMULPS      96(CX), Y8, Y8
 	VPSRLD      $0x10, Y5, Y9
-	VPAND       roundAVX2<>+0(SB), Y9, Y9
-	VPADDD      roundAVX2<>+64(SB), Y9, Y9
-	VPADDD      Y5, Y9, Y9
-	VPSRLD      $0x10, Y6, Y5
-	VPAND       roundAVX2<>+0(SB), Y5, Y5
-	VPADDD      roundAVX2<>+64(SB), Y5, Y5
-	VPADDD      Y6, Y5, Y5
-	VPSRLD      $0x10, Y9, Y9
-	VPBLENDW    $0xaa, Y5, Y9, Y9
+	VPBLENDW    $0xaa, Y6, Y9, Y9
+	VPSLLD      $0x10, Y6, Y6
+	VPBLENDW    $0x55, Y5, Y6, Y6
+	VPANDN      wordsAVX2<>+0(SB), Y9, Y5
+	VPSUBUSW    Y5, Y6, Y6
+	VPSRLW      $0x0f, Y6, Y6
+	VPADDW      Y6, Y9, Y9
 	VMOVNTPS    Y9, (DX)
 	VPSRLD      $0x10, Y7, Y5
-	VPAND       roundAVX2<>+0(SB), Y5, Y5
-	VPADDD      roundAVX2<>+64(SB), Y5, Y5
-	VPADDD      Y7, Y5, Y5
-	VPSRLD      $0x10, Y8, Y6
-	VPAND       roundAVX2<>+0(SB), Y6, Y6
-	VPADDD      roundAVX2<>+64(SB), Y6, Y6
-	VPADDD      Y8, Y6, Y6
-	VPSRLD      $0x10, Y5, Y5
-	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPBLENDW    $0xaa, Y8, Y5, Y5
+	VPSLLD      $0x10, Y8, Y8
+	VPBLENDW    $0x55, Y7, Y8, Y8
+	VPANDN      wordsAVX2<>+0(SB), Y5, Y7
+	VPSUBUSW    Y7, Y8, Y8
+	VPSRLW      $0x0f, Y8, Y8
+	VPADDW      Y8, Y5, Y5
 	VMOVNTPS    Y5, 32(DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -1064,15 +1062,13 @@ loop:
 	VMULPS       Y0, Y8, Y8
 	VFNMADD231PS Y10, Y1, Y8
 	VPSRLD       $0x10, Y7, Y9
-	VPAND        roundAVX2<>+0(SB), Y9, Y9
-	VPADDD       roundAVX2<>+64(SB), Y9, Y9
-	VPADDD       Y7, Y9, Y9
-	VPSRLD       $0x10, Y8, Y7
-	VPAND        roundAVX2<>+0(SB), Y7, Y7
-	VPADDD       roundAVX2<>+64(SB), Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0x55, Y7, Y8, Y8
+	VPANDN       wordsAVX2<>+0(SB), Y9, Y7
+	VPSUBUSW     Y7, Y8, Y8
+	VPSRLW       $0x0f, Y8, Y8
+	VPADDW       Y8, Y9, Y9
 	VMOVNTPS     Y9, (BX)
 	VMOVUPS      32(DI), Y7
 	VPAND        highAVX2<>+0(SB), Y7, Y8
@@ -1105,15 +1101,13 @@ loop:
 	VMULPS       Y0, Y8, Y8
 	VFNMADD231PS Y10, Y1, Y8
 	VPSRLD       $0x10, Y7, Y9
-	VPAND        roundAVX2<>+0(SB), Y9, Y9
-	VPADDD       roundAVX2<>+64(SB), Y9, Y9
-	VPADDD       Y7, Y9, Y9
-	VPSRLD       $0x10, Y8, Y7
-	VPAND        roundAVX2<>+0(SB), Y7, Y7
-	VPADDD       roundAVX2<>+64(SB), Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0x55, Y7, Y8, Y8
+	VPANDN       wordsAVX2<>+0(SB), Y9, Y7
+	VPSUBUSW     Y7, Y8, Y8
+	VPSRLW       $0x0f, Y8, Y8
+	VPADDW       Y8, Y9, Y9
 	VMOVNTPS     Y9, 32(BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
@@ -1194,26 +1188,22 @@ plainloop:
 	VMULPS     32(CX), Y6, Y6
 	VMULPS     96(CX), Y7, Y7
 	VPSRLD     $0x10, Y4, Y8
-	VPAND      Y1, Y8, Y8
-	VPADDD     Y2, Y8, Y8
-	VPADDD     Y4, Y8, Y8
-	VPSRLD     $0x10, Y5, Y4
-	VPAND      Y1, Y4, Y4
-	VPADDD     Y2, Y4, Y4
-	VPADDD     Y5, Y4, Y4
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y4, Y8, Y8
+	VPBLENDW   $0xaa, Y5, Y8, Y8
+	VPSLLD     $0x10, Y5, Y5
+	VPBLENDW   $0x55, Y4, Y5, Y5
+	VPANDN     wordsAVX2<>+0(SB), Y8, Y4
+	VPSUBUSW   Y4, Y5, Y5
+	VPSRLW     $0x0f, Y5, Y5
+	VPADDW     Y5, Y8, Y8
 	VMOVUPS    Y8, (DX)
 	VPSRLD     $0x10, Y6, Y4
-	VPAND      Y1, Y4, Y4
-	VPADDD     Y2, Y4, Y4
-	VPADDD     Y6, Y4, Y4
-	VPSRLD     $0x10, Y7, Y5
-	VPAND      Y1, Y5, Y5
-	VPADDD     Y2, Y5, Y5
-	VPADDD     Y7, Y5, Y5
-	VPSRLD     $0x10, Y4, Y4
-	VPBLENDW   $0xaa, Y5, Y4, Y4
+	VPBLENDW   $0xaa, Y7, Y4, Y4
+	VPSLLD     $0x10, Y7, Y7
+	VPBLENDW   $0x55, Y6, Y7, Y7
+	VPANDN     wordsAVX2<>+0(SB), Y4, Y6
+	VPSUBUSW   Y6, Y7, Y7
+	VPSRLW     $0x0f, Y7, Y7
+	VPADDW     Y7, Y4, Y4
 	VMOVUPS    Y4, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
@@ -1266,26 +1256,22 @@ aroundloop:
 	VMULPS     32(CX), Y6, Y6
 	VMULPS     96(CX), Y7, Y7
 	VPSRLD     $0x10, Y4, Y8
-	VPAND      Y1, Y8, Y8
-	VPADDD     Y2, Y8, Y8
-	VPADDD     Y4, Y8, Y8
-	VPSRLD     $0x10, Y5, Y4
-	VPAND      Y1, Y4, Y4
-	VPADDD     Y2, Y4, Y4
-	VPADDD     Y5, Y4, Y4
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y4, Y8, Y8
+	VPBLENDW   $0xaa, Y5, Y8, Y8
+	VPSLLD     $0x10, Y5, Y5
+	VPBLENDW   $0x55, Y4, Y5, Y5
+	VPANDN     wordsAVX2<>+0(SB), Y8, Y4
+	VPSUBUSW   Y4, Y5, Y5
+	VPSRLW     $0x0f, Y5, Y5
+	VPADDW     Y5, Y8, Y8
 	VMOVNTPS   Y8, (DX)
 	VPSRLD     $0x10, Y6, Y4
-	VPAND      Y1, Y4, Y4
-	VPADDD     Y2, Y4, Y4
-	VPADDD     Y6, Y4, Y4
-	VPSRLD     $0x10, Y7, Y5
-	VPAND      Y1, Y5, Y5
-	VPADDD     Y2, Y5, Y5
-	VPADDD     Y7, Y5, Y5
-	VPSRLD     $0x10, Y4, Y4
-	VPBLENDW   $0xaa, Y5, Y4, Y4
+	VPBLENDW   $0xaa, Y7, Y4, Y4
+	VPSLLD     $0x10, Y7, Y7
+	VPBLENDW   $0x55, Y6, Y7, Y7
+	VPANDN     wordsAVX2<>+0(SB), Y4, Y6
+	VPSUBUSW   Y6, Y7, Y7
+	VPSRLW     $0x0f, Y7, Y7
+	VPADDW     Y7, Y4, Y4
 	VMOVNTPS   Y4, 32(DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
@@ -1462,26 +1448,22 @@ loop:
 	VMULPS      32(CX), Y7, Y7
 	VMULPS      96(CX), Y8, Y8
 	VPSRLD      $0x10, Y5, Y9
-	VPAND       roundAVX2<>+0(SB), Y9, Y9
-	VPADDD      roundAVX2<>+64(SB), Y9, Y9
-	VPADDD      Y5, Y9, Y9
-	VPSRLD      $0x10, Y6, Y5
-	VPAND       roundAVX2<>+0(SB), Y5, Y5
-	VPADDD      roundAVX2<>+64(SB), Y5, Y5
-	VPADDD      Y6, Y5, Y5
-	VPSRLD      $0x10, Y9, Y9
-	VPBLENDW    $0xaa, Y5, Y9, Y9
+	VPBLENDW    $0xaa, Y6, Y9, Y9
+	VPSLLD      $0x10, Y6, Y6
+	VPBLENDW    $0x55, Y5, Y6, Y6
+	VPANDN      wordsAVX2<>+0(SB), Y9, Y5
+	VPSUBUSW    Y5, Y6, Y6
+	VPSRLW      $0x0f, Y6, Y6
+	VPADDW      Y6, Y9, Y9
 	VMOVNTPS    Y9, (DX)
 	VPSRLD      $0x10, Y7, Y5
-	VPAND       roundAVX2<>+0(SB), Y5, Y5
-	VPADDD      roundAVX2<>+64(SB), Y5, Y5
-	VPADDD      Y7, Y5, Y5
-	VPSRLD      $0x10, Y8, Y6
-	VPAND       roundAVX2<>+0(SB), Y6, Y6
-	VPADDD      roundAVX2<>+64(SB), Y6, Y6
-	VPADDD      Y8, Y6, Y6
-	VPSRLD      $0x10, Y5, Y5
-	VPBLENDW    $0xaa, Y6, Y5, Y5
+	VPBLENDW    $0xaa, Y8, Y5, Y5
+	VPSLLD      $0x10, Y8, Y8
+	VPBLENDW    $0x55, Y7, Y8, Y8
+	VPANDN      wordsAVX2<>+0(SB), Y5, Y7
+	VPSUBUSW    Y7, Y8, Y8
+	VPSRLW      $0x0f, Y8, Y8
+	VPADDW      Y8, Y5, Y5
 	VMOVNTPS    Y5, 32(DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -1565,15 +1547,13 @@ loop:
 	VMULPS       Y0, Y8, Y8
 	VFNMADD231PS Y10, Y1, Y8
 	VPSRLD       $0x10, Y7, Y9
-	VPAND        roundAVX2<>+0(SB), Y9, Y9
-	VPADDD       roundAVX2<>+64(SB), Y9, Y9
-	VPADDD       Y7, Y9, Y9
-	VPSRLD       $0x10, Y8, Y7
-	VPAND        roundAVX2<>+0(SB), Y7, Y7
-	VPADDD       roundAVX2<>+64(SB), Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0x55, Y7, Y8, Y8
+	VPANDN       wordsAVX2<>+0(SB), Y9, Y7
+	VPSUBUSW     Y7, Y8, Y8
+	VPSRLW       $0x0f, Y8, Y8
+	VPADDW       Y8, Y9, Y9
 	VMOVNTPS     Y9, (BX)
 	VMOVUPS      32(DI), Y7
 	VPAND        highAVX2<>+0(SB), Y7, Y8
@@ -1616,15 +1596,13 @@ loop:
 	VMULPS       Y0, Y8, Y8
 	VFNMADD231PS Y10, Y1, Y8
 	VPSRLD       $0x10, Y7, Y9
-	VPAND        roundAVX2<>+0(SB), Y9, Y9
-	VPADDD       roundAVX2<>+64(SB), Y9, Y9
-	VPADDD       Y7, Y9, Y9
-	VPSRLD       $0x10, Y8, Y7
-	VPAND        roundAVX2<>+0(SB), Y7, Y7
-	VPADDD       roundAVX2<>+64(SB), Y7, Y7
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y7, Y9, Y9
+	VPBLENDW     $0xaa, Y8, Y9, Y9
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0x55, Y7, Y8, Y8
+	VPANDN       wordsAVX2<>+0(SB), Y9, Y7
+	VPSUBUSW     Y7, Y8, Y8
+	VPSRLW       $0x0f, Y8, Y8
+	VPADDW       Y8, Y9, Y9
 	VMOVNTPS     Y9, 32(BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
@@ -2487,6 +2465,24 @@ DATA highAVX512<>+56(SB)/4, $0xffff0000
 DATA highAVX512<>+60(SB)/4, $0xffff0000
 GLOBL highAVX512<>(SB), RODATA|NOPTR, $64
 
+DATA wordsAVX512<>+0(SB)/4, $0x00010001
+DATA wordsAVX512<>+4(SB)/4, $0x00010001
+DATA wordsAVX512<>+8(SB)/4, $0x00010001
+DATA wordsAVX512<>+12(SB)/4, $0x00010001
+DATA wordsAVX512<>+16(SB)/4, $0x00010001
+DATA wordsAVX512<>+20(SB)/4, $0x00010001
+DATA wordsAVX512<>+24(SB)/4, $0x00010001
+DATA wordsAVX512<>+28(SB)/4, $0x00010001
+DATA wordsAVX512<>+32(SB)/4, $0x00010001
+DATA wordsAVX512<>+36(SB)/4, $0x00010001
+DATA wordsAVX512<>+40(SB)/4, $0x00010001
+DATA wordsAVX512<>+44(SB)/4, $0x00010001
+DATA wordsAVX512<>+48(SB)/4, $0x00010001
+DATA wordsAVX512<>+52(SB)/4, $0x00010001
+DATA wordsAVX512<>+56(SB)/4, $0x00010001
+DATA wordsAVX512<>+60(SB)/4, $0x00010001
+GLOBL wordsAVX512<>(SB), RODATA|NOPTR, $64
+
 DATA roundAVX512<>+0(SB)/4, $0x00000001
 DATA roundAVX512<>+4(SB)/4, $0x00000001
 DATA roundAVX512<>+8(SB)/4, $0x00000001
@@ -2909,7 +2905,7 @@ done:
 	RET
 
 // func rmsGradBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, ahead int, nt int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsGradBF16AVX512(SB), $0-64
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -2923,11 +2919,11 @@ TEXT ·rmsGradBF16AVX512(SB), $0-64
 	VMOVD        R8, X2
 	VPBROADCASTD X2, Z2
 	MOVL         $0x00007fff, R8
-	VMOVD        R8, X3
-	VPBROADCASTD X3, Z3
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Z2
 	MOVL         $0xffff0000, R8
-	VMOVD        R8, X4
-	VPBROADCASTD X4, Z4
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Z2
 	MOVQ         nt+56(FP), R8
 	TESTQ        R8, R8
 	JNE          around
@@ -2936,29 +2932,27 @@ TEXT ·rmsGradBF16AVX512(SB), $0-64
 
 plainloop:
 	PREFETCHT1   (CX)(DI*1)
-	VMOVUPS      (AX), Z5
-	VPANDD       highAVX512<>+0(SB), Z5, Z6
-	VPSLLD       $0x10, Z5, Z5
-	VMOVUPS      (CX), Z7
-	VPANDD       highAVX512<>+0(SB), Z7, Z8
-	VPSLLD       $0x10, Z7, Z7
-	VMULPS       (DX), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VFNMADD231PS Z7, Z1, Z5
-	VMULPS       64(DX), Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VFNMADD231PS Z8, Z1, Z6
-	VPSRLD       $0x10, Z5, Z7
-	VPANDD       Z2, Z7, Z7
-	VPADDD       Z3, Z7, Z7
-	VPADDD       Z5, Z7, Z7
-	VPSRLD       $0x10, Z6, Z5
-	VPANDD       Z2, Z5, Z5
-	VPADDD       Z3, Z5, Z5
-	VPADDD       Z6, Z5, Z5
-	VPSRLD       $0x10, Z7, Z7
-	VPTERNLOGD   $0xf8, Z4, Z5, Z7
-	VMOVUPS      Z7, (BX)
+	VMOVUPS      (AX), Z2
+	VPANDD       highAVX512<>+0(SB), Z2, Z3
+	VPSLLD       $0x10, Z2, Z2
+	VMOVUPS      (CX), Z4
+	VPANDD       highAVX512<>+0(SB), Z4, Z5
+	VPSLLD       $0x10, Z4, Z4
+	VMULPS       (DX), Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VFNMADD231PS Z4, Z1, Z2
+	VMULPS       64(DX), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VFNMADD231PS Z5, Z1, Z3
+	VPSRLD       $0x10, Z2, Z4
+	VPTERNLOGD   $0xf8, highAVX512<>+0(SB), Z3, Z4
+	VPSLLD       $0x10, Z3, Z3
+	VPTERNLOGD   $0xf4, highAVX512<>+0(SB), Z2, Z3
+	VPANDND      wordsAVX512<>+0(SB), Z4, Z2
+	VPSUBUSW     Z2, Z3, Z3
+	VPSRLW       $0x0f, Z3, Z3
+	VPADDW       Z3, Z4, Z4
+	VMOVUPS      Z4, (BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
@@ -2976,29 +2970,27 @@ around:
 
 aroundloop:
 	PREFETCHT1   (CX)(DI*1)
-	VMOVUPS      (AX), Z5
-	VPANDD       highAVX512<>+0(SB), Z5, Z6
-	VPSLLD       $0x10, Z5, Z5
-	VMOVUPS      (CX), Z7
-	VPANDD       highAVX512<>+0(SB), Z7, Z8
-	VPSLLD       $0x10, Z7, Z7
-	VMULPS       (DX), Z5, Z5
-	VMULPS       Z0, Z5, Z5
-	VFNMADD231PS Z7, Z1, Z5
-	VMULPS       64(DX), Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VFNMADD231PS Z8, Z1, Z6
-	VPSRLD       $0x10, Z5, Z7
-	VPANDD       Z2, Z7, Z7
-	VPADDD       Z3, Z7, Z7
-	VPADDD       Z5, Z7, Z7
-	VPSRLD       $0x10, Z6, Z5
-	VPANDD       Z2, Z5, Z5
-	VPADDD       Z3, Z5, Z5
-	VPADDD       Z6, Z5, Z5
-	VPSRLD       $0x10, Z7, Z7
-	VPTERNLOGD   $0xf8, Z4, Z5, Z7
-	VMOVNTPS     Z7, (BX)
+	VMOVUPS      (AX), Z2
+	VPANDD       highAVX512<>+0(SB), Z2, Z3
+	VPSLLD       $0x10, Z2, Z2
+	VMOVUPS      (CX), Z4
+	VPANDD       highAVX512<>+0(SB), Z4, Z5
+	VPSLLD       $0x10, Z4, Z4
+	VMULPS       (DX), Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VFNMADD231PS Z4, Z1, Z2
+	VMULPS       64(DX), Z3, Z3
+	VMULPS       Z0, Z3, Z3
+	VFNMADD231PS Z5, Z1, Z3
+	VPSRLD       $0x10, Z2, Z4
+	VPTERNLOGD   $0xf8, highAVX512<>+0(SB), Z3, Z4
+	VPSLLD       $0x10, Z3, Z3
+	VPTERNLOGD   $0xf4, highAVX512<>+0(SB), Z2, Z3
+	VPANDND      wordsAVX512<>+0(SB), Z4, Z2
+	VPSUBUSW     Z2, Z3, Z3
+	VPSRLW       $0x0f, Z3, Z3
+	VPADDW       Z3, Z4, Z4
+	VMOVNTPS     Z4, (BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
@@ -3011,7 +3003,7 @@ arounddone:
 	RET
 
 // func rmsScaleBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsScaleBF16AVX512(SB), $0-56
 	MOVQ         x+0(FP), AX
 	MOVQ         w+8(FP), CX
@@ -3023,11 +3015,11 @@ TEXT ·rmsScaleBF16AVX512(SB), $0-56
 	VMOVD        DI, X1
 	VPBROADCASTD X1, Z1
 	MOVL         $0x00007fff, DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
 	MOVL         $0xffff0000, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
 	MOVQ         nt+48(FP), DI
 	TESTQ        DI, DI
 	JNE          around
@@ -3036,24 +3028,22 @@ TEXT ·rmsScaleBF16AVX512(SB), $0-56
 
 plainloop:
 	PREFETCHT1 (AX)(SI*1)
-	VMOVUPS    (AX), Z4
-	VPANDD     highAVX512<>+0(SB), Z4, Z5
-	VPSLLD     $0x10, Z4, Z4
-	VMULPS     Z0, Z4, Z4
-	VMULPS     Z0, Z5, Z5
-	VMULPS     (CX), Z4, Z4
-	VMULPS     64(CX), Z5, Z5
-	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPSRLD     $0x10, Z5, Z4
-	VPANDD     Z1, Z4, Z4
-	VPADDD     Z2, Z4, Z4
-	VPADDD     Z5, Z4, Z4
-	VPSRLD     $0x10, Z6, Z6
-	VPTERNLOGD $0xf8, Z3, Z4, Z6
-	VMOVUPS    Z6, (DX)
+	VMOVUPS    (AX), Z1
+	VPANDD     highAVX512<>+0(SB), Z1, Z2
+	VPSLLD     $0x10, Z1, Z1
+	VMULPS     Z0, Z1, Z1
+	VMULPS     Z0, Z2, Z2
+	VMULPS     (CX), Z1, Z1
+	VMULPS     64(CX), Z2, Z2
+	VPSRLD     $0x10, Z1, Z3
+	VPTERNLOGD $0xf8, highAVX512<>+0(SB), Z2, Z3
+	VPSLLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf4, highAVX512<>+0(SB), Z1, Z2
+	VPANDND    wordsAVX512<>+0(SB), Z3, Z1
+	VPSUBUSW   Z1, Z2, Z2
+	VPSRLW     $0x0f, Z2, Z2
+	VPADDW     Z2, Z3, Z3
+	VMOVUPS    Z3, (DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -3070,24 +3060,22 @@ around:
 
 aroundloop:
 	PREFETCHT1 (AX)(SI*1)
-	VMOVUPS    (AX), Z4
-	VPANDD     highAVX512<>+0(SB), Z4, Z5
-	VPSLLD     $0x10, Z4, Z4
-	VMULPS     Z0, Z4, Z4
-	VMULPS     Z0, Z5, Z5
-	VMULPS     (CX), Z4, Z4
-	VMULPS     64(CX), Z5, Z5
-	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPSRLD     $0x10, Z5, Z4
-	VPANDD     Z1, Z4, Z4
-	VPADDD     Z2, Z4, Z4
-	VPADDD     Z5, Z4, Z4
-	VPSRLD     $0x10, Z6, Z6
-	VPTERNLOGD $0xf8, Z3, Z4, Z6
-	VMOVNTPS   Z6, (DX)
+	VMOVUPS    (AX), Z1
+	VPANDD     highAVX512<>+0(SB), Z1, Z2
+	VPSLLD     $0x10, Z1, Z1
+	VMULPS     Z0, Z1, Z1
+	VMULPS     Z0, Z2, Z2
+	VMULPS     (CX), Z1, Z1
+	VMULPS     64(CX), Z2, Z2
+	VPSRLD     $0x10, Z1, Z3
+	VPTERNLOGD $0xf8, highAVX512<>+0(SB), Z2, Z3
+	VPSLLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf4, highAVX512<>+0(SB), Z1, Z2
+	VPANDND    wordsAVX512<>+0(SB), Z3, Z1
+	VPSUBUSW   Z1, Z2, Z2
+	VPSRLW     $0x0f, Z2, Z2
+	VPADDW     Z2, Z3, Z3
+	VMOVNTPS   Z3, (DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
 	ADDQ       $+128, CX
@@ -3148,7 +3136,7 @@ done:
 	RET
 
 // func rmsPipeBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsPipeBF16AVX512(SB), $0-64
 	MOVQ         x+0(FP), AX
 	MOVQ         w+8(FP), CX
@@ -3178,15 +3166,13 @@ loop:
 	VMULPS      (CX), Z3, Z3
 	VMULPS      64(CX), Z4, Z4
 	VPSRLD      $0x10, Z3, Z5
-	VPANDD      roundAVX512<>+0(SB), Z5, Z5
-	VPADDD      roundAVX512<>+64(SB), Z5, Z5
-	VPADDD      Z3, Z5, Z5
-	VPSRLD      $0x10, Z4, Z3
-	VPANDD      roundAVX512<>+0(SB), Z3, Z3
-	VPADDD      roundAVX512<>+64(SB), Z3, Z3
-	VPADDD      Z4, Z3, Z3
-	VPSRLD      $0x10, Z5, Z5
-	VPTERNLOGD  $0xf8, roundAVX512<>+128(SB), Z3, Z5
+	VPTERNLOGD  $0xf8, highAVX512<>+0(SB), Z4, Z5
+	VPSLLD      $0x10, Z4, Z4
+	VPTERNLOGD  $0xf4, highAVX512<>+0(SB), Z3, Z4
+	VPANDND     wordsAVX512<>+0(SB), Z5, Z3
+	VPSUBUSW    Z3, Z4, Z4
+	VPSRLW      $0x0f, Z4, Z4
+	VPADDW      Z4, Z5, Z5
 	VMOVNTPS    Z5, (DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -3202,7 +3188,7 @@ done:
 	RET
 
 // func rmsGradPipeBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsGradPipeBF16AVX512(SB), $0-96
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -3256,15 +3242,13 @@ loop:
 	VMULPS       Z0, Z6, Z6
 	VFNMADD231PS Z8, Z1, Z6
 	VPSRLD       $0x10, Z5, Z7
-	VPANDD       roundAVX512<>+0(SB), Z7, Z7
-	VPADDD       roundAVX512<>+64(SB), Z7, Z7
-	VPADDD       Z5, Z7, Z7
-	VPSRLD       $0x10, Z6, Z5
-	VPANDD       roundAVX512<>+0(SB), Z5, Z5
-	VPADDD       roundAVX512<>+64(SB), Z5, Z5
-	VPADDD       Z6, Z5, Z5
-	VPSRLD       $0x10, Z7, Z7
-	VPTERNLOGD   $0xf8, roundAVX512<>+128(SB), Z5, Z7
+	VPTERNLOGD   $0xf8, highAVX512<>+0(SB), Z6, Z7
+	VPSLLD       $0x10, Z6, Z6
+	VPTERNLOGD   $0xf4, highAVX512<>+0(SB), Z5, Z6
+	VPANDND      wordsAVX512<>+0(SB), Z7, Z5
+	VPSUBUSW     Z5, Z6, Z6
+	VPSRLW       $0x0f, Z6, Z6
+	VPADDW       Z6, Z7, Z7
 	VMOVNTPS     Z7, (BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
@@ -3283,7 +3267,7 @@ done:
 	RET
 
 // func rmsScaleRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, ahead int, nt int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsScaleRoundBF16AVX512(SB), $0-56
 	MOVQ         x+0(FP), AX
 	MOVQ         w+8(FP), CX
@@ -3326,15 +3310,13 @@ plainloop:
 	VMULPS     (CX), Z4, Z4
 	VMULPS     64(CX), Z5, Z5
 	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPSRLD     $0x10, Z5, Z4
-	VPANDD     Z1, Z4, Z4
-	VPADDD     Z2, Z4, Z4
-	VPADDD     Z5, Z4, Z4
-	VPSRLD     $0x10, Z6, Z6
-	VPTERNLOGD $0xf8, Z3, Z4, Z6
+	VPTERNLOGD $0xf8, highAVX512<>+0(SB), Z5, Z6
+	VPSLLD     $0x10, Z5, Z5
+	VPTERNLOGD $0xf4, highAVX512<>+0(SB), Z4, Z5
+	VPANDND    wordsAVX512<>+0(SB), Z6, Z4
+	VPSUBUSW   Z4, Z5, Z5
+	VPSRLW     $0x0f, Z5, Z5
+	VPADDW     Z5, Z6, Z6
 	VMOVUPS    Z6, (DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
@@ -3370,15 +3352,13 @@ aroundloop:
 	VMULPS     (CX), Z4, Z4
 	VMULPS     64(CX), Z5, Z5
 	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPSRLD     $0x10, Z5, Z4
-	VPANDD     Z1, Z4, Z4
-	VPADDD     Z2, Z4, Z4
-	VPADDD     Z5, Z4, Z4
-	VPSRLD     $0x10, Z6, Z6
-	VPTERNLOGD $0xf8, Z3, Z4, Z6
+	VPTERNLOGD $0xf8, highAVX512<>+0(SB), Z5, Z6
+	VPSLLD     $0x10, Z5, Z5
+	VPTERNLOGD $0xf4, highAVX512<>+0(SB), Z4, Z5
+	VPANDND    wordsAVX512<>+0(SB), Z6, Z4
+	VPSUBUSW   Z4, Z5, Z5
+	VPSRLW     $0x0f, Z5, Z5
+	VPADDW     Z5, Z6, Z6
 	VMOVNTPS   Z6, (DX)
 	ADDQ       $+64, AX
 	ADDQ       $+64, DX
@@ -3459,7 +3439,7 @@ done:
 	RET
 
 // func rmsPipeRoundBF16AVX512(x *byte, w *float32, y *byte, groups int, r float32, next *byte, lanes *float32, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsPipeRoundBF16AVX512(SB), $0-64
 	MOVQ         x+0(FP), AX
 	MOVQ         w+8(FP), CX
@@ -3499,15 +3479,13 @@ loop:
 	VMULPS      (CX), Z3, Z3
 	VMULPS      64(CX), Z4, Z4
 	VPSRLD      $0x10, Z3, Z5
-	VPANDD      roundAVX512<>+0(SB), Z5, Z5
-	VPADDD      roundAVX512<>+64(SB), Z5, Z5
-	VPADDD      Z3, Z5, Z5
-	VPSRLD      $0x10, Z4, Z3
-	VPANDD      roundAVX512<>+0(SB), Z3, Z3
-	VPADDD      roundAVX512<>+64(SB), Z3, Z3
-	VPADDD      Z4, Z3, Z3
-	VPSRLD      $0x10, Z5, Z5
-	VPTERNLOGD  $0xf8, roundAVX512<>+128(SB), Z3, Z5
+	VPTERNLOGD  $0xf8, highAVX512<>+0(SB), Z4, Z5
+	VPSLLD      $0x10, Z4, Z4
+	VPTERNLOGD  $0xf4, highAVX512<>+0(SB), Z3, Z4
+	VPANDND     wordsAVX512<>+0(SB), Z5, Z3
+	VPSUBUSW    Z3, Z4, Z4
+	VPSRLW      $0x0f, Z4, Z4
+	VPADDW      Z4, Z5, Z5
 	VMOVNTPS    Z5, (DX)
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
@@ -3523,7 +3501,7 @@ done:
 	RET
 
 // func rmsGradPipeRoundBF16AVX512(dy *byte, x *byte, w *float32, dx *byte, groups int, r float32, c float32, nextDY *byte, nextX *byte, part *float32, lanes *float32, nextR float32, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·rmsGradPipeRoundBF16AVX512(SB), $0-96
 	MOVQ         dy+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -3587,15 +3565,13 @@ loop:
 	VMULPS       Z0, Z6, Z6
 	VFNMADD231PS Z8, Z1, Z6
 	VPSRLD       $0x10, Z5, Z7
-	VPANDD       roundAVX512<>+0(SB), Z7, Z7
-	VPADDD       roundAVX512<>+64(SB), Z7, Z7
-	VPADDD       Z5, Z7, Z7
-	VPSRLD       $0x10, Z6, Z5
-	VPANDD       roundAVX512<>+0(SB), Z5, Z5
-	VPADDD       roundAVX512<>+64(SB), Z5, Z5
-	VPADDD       Z6, Z5, Z5
-	VPSRLD       $0x10, Z7, Z7
-	VPTERNLOGD   $0xf8, roundAVX512<>+128(SB), Z5, Z7
+	VPTERNLOGD   $0xf8, highAVX512<>+0(SB), Z6, Z7
+	VPSLLD       $0x10, Z6, Z6
+	VPTERNLOGD   $0xf4, highAVX512<>+0(SB), Z5, Z6
+	VPANDND      wordsAVX512<>+0(SB), Z7, Z5
+	VPSUBUSW     Z5, Z6, Z6
+	VPSRLW       $0x0f, Z6, Z6
+	VPADDW       Z6, Z7, Z7
 	VMOVNTPS     Z7, (BX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX

@@ -78,6 +78,9 @@ type rowUnit struct {
 
 	// max keeps the larger of lanes and elements; a NaN stays.
 	max [rowTypes]func(x *byte, groups int, lanes *float32)
+	// extremes are, from low to high, the largest signed, smallest unsigned and largest unsigned code of 16-bit elements of at
+	// least one group, if the unit has it.
+	extremes [rowTypes]func(x *byte, groups int) uint64
 	// find returns the first group with an element equal to value, or groups.
 	find [rowTypes]func(x *byte, groups int, value float32) int
 	// square adds x² to lanes, dot adds a·b.
@@ -85,10 +88,12 @@ type rowUnit struct {
 	dot    [rowTypes]func(a, b *byte, groups int, lanes *float32, ahead int)
 	// scale writes e·s.
 	scale [rowTypes]func(e *float32, y *byte, groups int, s float32, nt int)
-	// exp writes e = exp(x-max) for max ≥ x and adds it to lanes.
-	exp [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
-	// pipe does so and writes done·s to y around the cache, if the unit has it.
-	pipe [rowTypes]func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+	// exp writes e = c·exp(x-max) for max ≥ x and adds it to lanes; row begins a softmaxTop and c is the unit's,
+	// the same for the row: 1 for f32, near it for other types.
+	exp [rowTypes]func(x *byte, e *float32, groups int, lanes, row *float32, ahead int)
+	// pipe does so and before that writes what e was, times the scale of row, to y around the cache, if the unit has it.
+	// Index 1 of the first axis is for rows that are near.
+	pipe [2][rowTypes]func(x *byte, e *float32, groups int, lanes, row *float32, ahead int, y *byte)
 	// softmaxGrad writes dx = y·(dy-dot).
 	softmaxGrad [rowTypes]func(y, dy, dx *byte, groups int, dot float32, ahead, nt int)
 	// rmsScale writes y = x·r·w. Index 1 of the first axis rounds x·r to the element type.
@@ -147,6 +152,7 @@ type rowLocal struct {
 	lanes rowLanes
 	rows  [rmsTogether]rowLanes // of several rows at once
 	tails [4][rowGroup]float32  // f32 or, in the first half, a 16-bit type
+	top   softmaxTop
 }
 
 // rowLanes are the lanes of a reduction.

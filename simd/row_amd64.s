@@ -28,6 +28,24 @@ DATA highAVX2<>+56(SB)/4, $0xffff0000
 DATA highAVX2<>+60(SB)/4, $0xffff0000
 GLOBL highAVX2<>(SB), RODATA|NOPTR, $64
 
+DATA wordsAVX2<>+0(SB)/4, $0x00010001
+DATA wordsAVX2<>+4(SB)/4, $0x00010001
+DATA wordsAVX2<>+8(SB)/4, $0x00010001
+DATA wordsAVX2<>+12(SB)/4, $0x00010001
+DATA wordsAVX2<>+16(SB)/4, $0x00010001
+DATA wordsAVX2<>+20(SB)/4, $0x00010001
+DATA wordsAVX2<>+24(SB)/4, $0x00010001
+DATA wordsAVX2<>+28(SB)/4, $0x00010001
+DATA wordsAVX2<>+32(SB)/4, $0x00010001
+DATA wordsAVX2<>+36(SB)/4, $0x00010001
+DATA wordsAVX2<>+40(SB)/4, $0x00010001
+DATA wordsAVX2<>+44(SB)/4, $0x00010001
+DATA wordsAVX2<>+48(SB)/4, $0x00010001
+DATA wordsAVX2<>+52(SB)/4, $0x00010001
+DATA wordsAVX2<>+56(SB)/4, $0x00010001
+DATA wordsAVX2<>+60(SB)/4, $0x00010001
+GLOBL wordsAVX2<>(SB), RODATA|NOPTR, $64
+
 DATA codesAVX2<>+0(SB)/4, $0x80008000
 DATA codesAVX2<>+4(SB)/4, $0x80008000
 DATA codesAVX2<>+8(SB)/4, $0x80008000
@@ -413,6 +431,61 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowExtremesBF16AVX2(x *byte, groups int) uint64
+// Requires: AVX, AVX2
+TEXT ·rowExtremesBF16AVX2(SB), $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    groups+8(FP), CX
+	VMOVUPS codesAVX2<>+0(SB), Y0
+	VMOVUPS codesAVX2<>+64(SB), Y2
+	VPXOR   Y4, Y4, Y4
+	VMOVUPS codesAVX2<>+0(SB), Y1
+	VMOVUPS codesAVX2<>+64(SB), Y3
+	VPXOR   Y5, Y5, Y5
+
+loop:
+	VMOVUPS      (AX), Y6
+	VPMAXSW      Y6, Y0, Y0
+	VPMINUW      Y6, Y2, Y2
+	VPMAXUW      Y6, Y4, Y4
+	VMOVUPS      32(AX), Y6
+	VPMAXSW      Y6, Y1, Y1
+	VPMINUW      Y6, Y3, Y3
+	VPMAXUW      Y6, Y5, Y5
+	ADDQ         $+64, AX
+	DECQ         CX
+	JNE          loop
+	VPMAXSW      Y1, Y0, Y0
+	VPMINUW      Y3, Y2, Y2
+	VPMAXUW      Y5, Y4, Y4
+	VPXOR        codesAVX2<>+192(SB), Y0, Y0
+	VPXOR        codesAVX2<>+64(SB), Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X1
+	VPMINUW      X1, X4, X4
+	VPHMINPOSUW  X4, X4
+	VMOVD        X4, CX
+	MOVWLZX      CX, CX
+	MOVQ         CX, AX
+	VEXTRACTI128 $0x01, Y2, X1
+	VPMINUW      X1, X2, X2
+	VPHMINPOSUW  X2, X2
+	VMOVD        X2, CX
+	MOVWLZX      CX, CX
+	SHLQ         $0x10, AX
+	ORQ          CX, AX
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMINUW      X1, X0, X0
+	VPHMINPOSUW  X0, X0
+	VMOVD        X0, CX
+	MOVWLZX      CX, CX
+	SHLQ         $0x10, AX
+	ORQ          CX, AX
+	MOVQ         $0x0000ffff00007fff, CX
+	XORQ         CX, AX
+	VZEROUPPER
+	MOVQ         AX, ret+16(FP)
+	RET
+
 // func rowFindBF16AVX2(x *byte, groups int, value float32) int
 // Requires: AVX, AVX2
 TEXT ·rowFindBF16AVX2(SB), $0-32
@@ -541,11 +614,11 @@ TEXT ·rowScaleBF16AVX2(SB), $0-40
 	VMOVD        BX, X1
 	VPBROADCASTD X1, Y1
 	MOVL         $0x00007fff, BX
-	VMOVD        BX, X2
-	VPBROADCASTD X2, Y2
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
 	MOVL         $0xffff0000, BX
-	VMOVD        BX, X3
-	VPBROADCASTD X3, Y3
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
 	MOVQ         nt+32(FP), BX
 	TESTQ        BX, BX
 	JNE          around
@@ -553,32 +626,28 @@ TEXT ·rowScaleBF16AVX2(SB), $0-40
 	JE           plaindone
 
 plainloop:
-	VMULPS   (AX), Y0, Y3
-	VMULPS   64(AX), Y0, Y4
-	VPSRLD   $0x10, Y3, Y5
-	VPAND    Y1, Y5, Y5
-	VPADDD   Y2, Y5, Y5
-	VPADDD   Y3, Y5, Y5
-	VPSRLD   $0x10, Y4, Y3
-	VPAND    Y1, Y3, Y3
-	VPADDD   Y2, Y3, Y3
-	VPADDD   Y4, Y3, Y3
-	VPSRLD   $0x10, Y5, Y5
-	VPBLENDW $0xaa, Y3, Y5, Y5
-	VMOVUPS  Y5, (CX)
-	VMULPS   32(AX), Y0, Y3
-	VMULPS   96(AX), Y0, Y4
-	VPSRLD   $0x10, Y3, Y5
-	VPAND    Y1, Y5, Y5
-	VPADDD   Y2, Y5, Y5
-	VPADDD   Y3, Y5, Y5
-	VPSRLD   $0x10, Y4, Y3
-	VPAND    Y1, Y3, Y3
-	VPADDD   Y2, Y3, Y3
-	VPADDD   Y4, Y3, Y3
-	VPSRLD   $0x10, Y5, Y5
-	VPBLENDW $0xaa, Y3, Y5, Y5
-	VMOVUPS  Y5, 32(CX)
+	VMULPS   (AX), Y0, Y1
+	VMULPS   64(AX), Y0, Y2
+	VPSRLD   $0x10, Y1, Y3
+	VPBLENDW $0xaa, Y2, Y3, Y3
+	VPSLLD   $0x10, Y2, Y2
+	VPBLENDW $0x55, Y1, Y2, Y2
+	VPANDN   wordsAVX2<>+0(SB), Y3, Y1
+	VPSUBUSW Y1, Y2, Y2
+	VPSRLW   $0x0f, Y2, Y2
+	VPADDW   Y2, Y3, Y3
+	VMOVUPS  Y3, (CX)
+	VMULPS   32(AX), Y0, Y1
+	VMULPS   96(AX), Y0, Y2
+	VPSRLD   $0x10, Y1, Y3
+	VPBLENDW $0xaa, Y2, Y3, Y3
+	VPSLLD   $0x10, Y2, Y2
+	VPBLENDW $0x55, Y1, Y2, Y2
+	VPANDN   wordsAVX2<>+0(SB), Y3, Y1
+	VPSUBUSW Y1, Y2, Y2
+	VPSRLW   $0x0f, Y2, Y2
+	VPADDW   Y2, Y3, Y3
+	VMOVUPS  Y3, 32(CX)
 	ADDQ     $+128, AX
 	ADDQ     $+64, CX
 	DECQ     DX
@@ -593,32 +662,28 @@ around:
 	JE    arounddone
 
 aroundloop:
-	VMULPS   (AX), Y0, Y3
-	VMULPS   64(AX), Y0, Y4
-	VPSRLD   $0x10, Y3, Y5
-	VPAND    Y1, Y5, Y5
-	VPADDD   Y2, Y5, Y5
-	VPADDD   Y3, Y5, Y5
-	VPSRLD   $0x10, Y4, Y3
-	VPAND    Y1, Y3, Y3
-	VPADDD   Y2, Y3, Y3
-	VPADDD   Y4, Y3, Y3
-	VPSRLD   $0x10, Y5, Y5
-	VPBLENDW $0xaa, Y3, Y5, Y5
-	VMOVNTPS Y5, (CX)
-	VMULPS   32(AX), Y0, Y3
-	VMULPS   96(AX), Y0, Y4
-	VPSRLD   $0x10, Y3, Y5
-	VPAND    Y1, Y5, Y5
-	VPADDD   Y2, Y5, Y5
-	VPADDD   Y3, Y5, Y5
-	VPSRLD   $0x10, Y4, Y3
-	VPAND    Y1, Y3, Y3
-	VPADDD   Y2, Y3, Y3
-	VPADDD   Y4, Y3, Y3
-	VPSRLD   $0x10, Y5, Y5
-	VPBLENDW $0xaa, Y3, Y5, Y5
-	VMOVNTPS Y5, 32(CX)
+	VMULPS   (AX), Y0, Y1
+	VMULPS   64(AX), Y0, Y2
+	VPSRLD   $0x10, Y1, Y3
+	VPBLENDW $0xaa, Y2, Y3, Y3
+	VPSLLD   $0x10, Y2, Y2
+	VPBLENDW $0x55, Y1, Y2, Y2
+	VPANDN   wordsAVX2<>+0(SB), Y3, Y1
+	VPSUBUSW Y1, Y2, Y2
+	VPSRLW   $0x0f, Y2, Y2
+	VPADDW   Y2, Y3, Y3
+	VMOVNTPS Y3, (CX)
+	VMULPS   32(AX), Y0, Y1
+	VMULPS   96(AX), Y0, Y2
+	VPSRLD   $0x10, Y1, Y3
+	VPBLENDW $0xaa, Y2, Y3, Y3
+	VPSLLD   $0x10, Y2, Y2
+	VPBLENDW $0x55, Y1, Y2, Y2
+	VPANDN   wordsAVX2<>+0(SB), Y3, Y1
+	VPSUBUSW Y1, Y2, Y2
+	VPSRLW   $0x0f, Y2, Y2
+	VPADDW   Y2, Y3, Y3
+	VMOVNTPS Y3, 32(CX)
 	ADDQ     $+128, AX
 	ADDQ     $+64, CX
 	DECQ     DX
@@ -709,6 +774,61 @@ done:
 	VMOVUPS      Y8, 64(DX)
 	VMOVUPS      Y9, 96(DX)
 	VZEROUPPER
+	RET
+
+// func rowExtremesF16AVX2(x *byte, groups int) uint64
+// Requires: AVX, AVX2
+TEXT ·rowExtremesF16AVX2(SB), $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    groups+8(FP), CX
+	VMOVUPS codesAVX2<>+0(SB), Y0
+	VMOVUPS codesAVX2<>+64(SB), Y2
+	VPXOR   Y4, Y4, Y4
+	VMOVUPS codesAVX2<>+0(SB), Y1
+	VMOVUPS codesAVX2<>+64(SB), Y3
+	VPXOR   Y5, Y5, Y5
+
+loop:
+	VMOVUPS      (AX), Y6
+	VPMAXSW      Y6, Y0, Y0
+	VPMINUW      Y6, Y2, Y2
+	VPMAXUW      Y6, Y4, Y4
+	VMOVUPS      32(AX), Y6
+	VPMAXSW      Y6, Y1, Y1
+	VPMINUW      Y6, Y3, Y3
+	VPMAXUW      Y6, Y5, Y5
+	ADDQ         $+64, AX
+	DECQ         CX
+	JNE          loop
+	VPMAXSW      Y1, Y0, Y0
+	VPMINUW      Y3, Y2, Y2
+	VPMAXUW      Y5, Y4, Y4
+	VPXOR        codesAVX2<>+192(SB), Y0, Y0
+	VPXOR        codesAVX2<>+64(SB), Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X1
+	VPMINUW      X1, X4, X4
+	VPHMINPOSUW  X4, X4
+	VMOVD        X4, CX
+	MOVWLZX      CX, CX
+	MOVQ         CX, AX
+	VEXTRACTI128 $0x01, Y2, X1
+	VPMINUW      X1, X2, X2
+	VPHMINPOSUW  X2, X2
+	VMOVD        X2, CX
+	MOVWLZX      CX, CX
+	SHLQ         $0x10, AX
+	ORQ          CX, AX
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMINUW      X1, X0, X0
+	VPHMINPOSUW  X0, X0
+	VMOVD        X0, CX
+	MOVWLZX      CX, CX
+	SHLQ         $0x10, AX
+	ORQ          CX, AX
+	MOVQ         $0x0000ffff00007fff, CX
+	XORQ         CX, AX
+	VZEROUPPER
+	MOVQ         AX, ret+16(FP)
 	RET
 
 // func rowFindF16AVX2(x *byte, groups int, value float32) int
@@ -898,6 +1018,24 @@ DATA highAVX512<>+52(SB)/4, $0xffff0000
 DATA highAVX512<>+56(SB)/4, $0xffff0000
 DATA highAVX512<>+60(SB)/4, $0xffff0000
 GLOBL highAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA wordsAVX512<>+0(SB)/4, $0x00010001
+DATA wordsAVX512<>+4(SB)/4, $0x00010001
+DATA wordsAVX512<>+8(SB)/4, $0x00010001
+DATA wordsAVX512<>+12(SB)/4, $0x00010001
+DATA wordsAVX512<>+16(SB)/4, $0x00010001
+DATA wordsAVX512<>+20(SB)/4, $0x00010001
+DATA wordsAVX512<>+24(SB)/4, $0x00010001
+DATA wordsAVX512<>+28(SB)/4, $0x00010001
+DATA wordsAVX512<>+32(SB)/4, $0x00010001
+DATA wordsAVX512<>+36(SB)/4, $0x00010001
+DATA wordsAVX512<>+40(SB)/4, $0x00010001
+DATA wordsAVX512<>+44(SB)/4, $0x00010001
+DATA wordsAVX512<>+48(SB)/4, $0x00010001
+DATA wordsAVX512<>+52(SB)/4, $0x00010001
+DATA wordsAVX512<>+56(SB)/4, $0x00010001
+DATA wordsAVX512<>+60(SB)/4, $0x00010001
+GLOBL wordsAVX512<>(SB), RODATA|NOPTR, $64
 
 DATA codesAVX512<>+0(SB)/4, $0x80008000
 DATA codesAVX512<>+4(SB)/4, $0x80008000
@@ -1208,6 +1346,57 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowExtremesBF16AVX512(x *byte, groups int) uint64
+// Requires: AVX, AVX2, AVX512BW, AVX512F
+TEXT ·rowExtremesBF16AVX512(SB), $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    groups+8(FP), CX
+	VMOVUPS codesAVX512<>+0(SB), Z0
+	VMOVUPS codesAVX512<>+64(SB), Z1
+	VPXORD  Z2, Z2, Z2
+
+loop:
+	VMOVUPS       (AX), Z3
+	VPMAXSW       Z3, Z0, Z0
+	VPMINUW       Z3, Z1, Z1
+	VPMAXUW       Z3, Z2, Z2
+	ADDQ          $+64, AX
+	DECQ          CX
+	JNE           loop
+	VPXORD        codesAVX512<>+192(SB), Z0, Z0
+	VPXORD        codesAVX512<>+64(SB), Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y3
+	VPMINUW       Y3, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X3
+	VPMINUW       X3, X2, X2
+	VPHMINPOSUW   X2, X2
+	VMOVD         X2, CX
+	MOVWLZX       CX, CX
+	MOVQ          CX, AX
+	VEXTRACTI64X4 $0x01, Z1, Y2
+	VPMINUW       Y2, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X2
+	VPMINUW       X2, X1, X1
+	VPHMINPOSUW   X1, X1
+	VMOVD         X1, CX
+	MOVWLZX       CX, CX
+	SHLQ          $0x10, AX
+	ORQ           CX, AX
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPMINUW       Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPMINUW       X1, X0, X0
+	VPHMINPOSUW   X0, X0
+	VMOVD         X0, CX
+	MOVWLZX       CX, CX
+	SHLQ          $0x10, AX
+	ORQ           CX, AX
+	MOVQ          $0x0000ffff00007fff, CX
+	XORQ          CX, AX
+	VZEROUPPER
+	MOVQ          AX, ret+16(FP)
+	RET
+
 // func rowFindBF16AVX512(x *byte, groups int, value float32) int
 // Requires: AVX, AVX512F
 TEXT ·rowFindBF16AVX512(SB), $0-32
@@ -1297,7 +1486,7 @@ done:
 	RET
 
 // func rowScaleBF16AVX512(e *float32, y *byte, groups int, s float32, nt int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·rowScaleBF16AVX512(SB), $0-40
 	MOVQ         e+0(FP), AX
 	MOVQ         y+8(FP), CX
@@ -1307,11 +1496,11 @@ TEXT ·rowScaleBF16AVX512(SB), $0-40
 	VMOVD        BX, X1
 	VPBROADCASTD X1, Z1
 	MOVL         $0x00007fff, BX
-	VMOVD        BX, X2
-	VPBROADCASTD X2, Z2
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Z1
 	MOVL         $0xffff0000, BX
-	VMOVD        BX, X3
-	VPBROADCASTD X3, Z3
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Z1
 	MOVQ         nt+32(FP), BX
 	TESTQ        BX, BX
 	JNE          around
@@ -1319,19 +1508,17 @@ TEXT ·rowScaleBF16AVX512(SB), $0-40
 	JE           plaindone
 
 plainloop:
-	VMULPS     (AX), Z0, Z4
-	VMULPS     64(AX), Z0, Z5
-	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPSRLD     $0x10, Z5, Z4
-	VPANDD     Z1, Z4, Z4
-	VPADDD     Z2, Z4, Z4
-	VPADDD     Z5, Z4, Z4
-	VPSRLD     $0x10, Z6, Z6
-	VPTERNLOGD $0xf8, Z3, Z4, Z6
-	VMOVUPS    Z6, (CX)
+	VMULPS     (AX), Z0, Z1
+	VMULPS     64(AX), Z0, Z2
+	VPSRLD     $0x10, Z1, Z3
+	VPTERNLOGD $0xf8, highAVX512<>+0(SB), Z2, Z3
+	VPSLLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf4, highAVX512<>+0(SB), Z1, Z2
+	VPANDND    wordsAVX512<>+0(SB), Z3, Z1
+	VPSUBUSW   Z1, Z2, Z2
+	VPSRLW     $0x0f, Z2, Z2
+	VPADDW     Z2, Z3, Z3
+	VMOVUPS    Z3, (CX)
 	ADDQ       $+128, AX
 	ADDQ       $+64, CX
 	DECQ       DX
@@ -1346,19 +1533,17 @@ around:
 	JE    arounddone
 
 aroundloop:
-	VMULPS     (AX), Z0, Z4
-	VMULPS     64(AX), Z0, Z5
-	VPSRLD     $0x10, Z4, Z6
-	VPANDD     Z1, Z6, Z6
-	VPADDD     Z2, Z6, Z6
-	VPADDD     Z4, Z6, Z6
-	VPSRLD     $0x10, Z5, Z4
-	VPANDD     Z1, Z4, Z4
-	VPADDD     Z2, Z4, Z4
-	VPADDD     Z5, Z4, Z4
-	VPSRLD     $0x10, Z6, Z6
-	VPTERNLOGD $0xf8, Z3, Z4, Z6
-	VMOVNTPS   Z6, (CX)
+	VMULPS     (AX), Z0, Z1
+	VMULPS     64(AX), Z0, Z2
+	VPSRLD     $0x10, Z1, Z3
+	VPTERNLOGD $0xf8, highAVX512<>+0(SB), Z2, Z3
+	VPSLLD     $0x10, Z2, Z2
+	VPTERNLOGD $0xf4, highAVX512<>+0(SB), Z1, Z2
+	VPANDND    wordsAVX512<>+0(SB), Z3, Z1
+	VPSUBUSW   Z1, Z2, Z2
+	VPSRLW     $0x0f, Z2, Z2
+	VPADDW     Z2, Z3, Z3
+	VMOVNTPS   Z3, (CX)
 	ADDQ       $+128, AX
 	ADDQ       $+64, CX
 	DECQ       DX
@@ -1417,6 +1602,57 @@ done:
 	VMOVUPS       Z3, (DX)
 	VMOVUPS       Z4, 64(DX)
 	VZEROUPPER
+	RET
+
+// func rowExtremesF16AVX512(x *byte, groups int) uint64
+// Requires: AVX, AVX2, AVX512BW, AVX512F
+TEXT ·rowExtremesF16AVX512(SB), $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    groups+8(FP), CX
+	VMOVUPS codesAVX512<>+0(SB), Z0
+	VMOVUPS codesAVX512<>+64(SB), Z1
+	VPXORD  Z2, Z2, Z2
+
+loop:
+	VMOVUPS       (AX), Z3
+	VPMAXSW       Z3, Z0, Z0
+	VPMINUW       Z3, Z1, Z1
+	VPMAXUW       Z3, Z2, Z2
+	ADDQ          $+64, AX
+	DECQ          CX
+	JNE           loop
+	VPXORD        codesAVX512<>+192(SB), Z0, Z0
+	VPXORD        codesAVX512<>+64(SB), Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y3
+	VPMINUW       Y3, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X3
+	VPMINUW       X3, X2, X2
+	VPHMINPOSUW   X2, X2
+	VMOVD         X2, CX
+	MOVWLZX       CX, CX
+	MOVQ          CX, AX
+	VEXTRACTI64X4 $0x01, Z1, Y2
+	VPMINUW       Y2, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X2
+	VPMINUW       X2, X1, X1
+	VPHMINPOSUW   X1, X1
+	VMOVD         X1, CX
+	MOVWLZX       CX, CX
+	SHLQ          $0x10, AX
+	ORQ           CX, AX
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPMINUW       Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPMINUW       X1, X0, X0
+	VPHMINPOSUW   X0, X0
+	VMOVD         X0, CX
+	MOVWLZX       CX, CX
+	SHLQ          $0x10, AX
+	ORQ           CX, AX
+	MOVQ          $0x0000ffff00007fff, CX
+	XORQ          CX, AX
+	VZEROUPPER
+	MOVQ          AX, ret+16(FP)
 	RET
 
 // func rowFindF16AVX512(x *byte, groups int, value float32) int

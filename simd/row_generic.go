@@ -19,8 +19,8 @@ var rowGeneric = func() rowUnit {
 		u.square[t] = func(x *byte, groups int, lanes *float32) { rowDotGeneric(t, x, x, groups, lanes) }
 		u.dot[t] = func(a, b *byte, groups int, lanes *float32, _ int) { rowDotGeneric(t, a, b, groups, lanes) }
 		u.scale[t] = func(e *float32, y *byte, groups int, s float32, _ int) { rowScaleGeneric(t, e, y, groups, s) }
-		u.exp[t] = func(x *byte, e *float32, groups int, lanes *float32, max float32, _ int) {
-			softmaxExpGeneric(t, x, e, groups, lanes, max)
+		u.exp[t] = func(x *byte, e *float32, groups int, lanes, row *float32, _ int) {
+			softmaxExpGeneric(t, x, e, groups, lanes, *row)
 		}
 		u.softmaxGrad[t] = func(y, dy, dx *byte, groups int, dot float32, _, _ int) {
 			softmaxGradGeneric(t, y, dy, dx, groups, dot)

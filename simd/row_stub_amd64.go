@@ -37,6 +37,11 @@ func rowScaleF32AVX2(e *float32, y *byte, groups int, s float32, nt int)
 //go:noescape
 func rowMaxBF16AVX2(x *byte, groups int, lanes *float32)
 
+// Reference: TestRowExtremes.
+//
+//go:noescape
+func rowExtremesBF16AVX2(x *byte, groups int) uint64
+
 // Reference: rowFindGeneric.
 //
 //go:noescape
@@ -61,6 +66,11 @@ func rowScaleBF16AVX2(e *float32, y *byte, groups int, s float32, nt int)
 //
 //go:noescape
 func rowMaxF16AVX2(x *byte, groups int, lanes *float32)
+
+// Reference: TestRowExtremes.
+//
+//go:noescape
+func rowExtremesF16AVX2(x *byte, groups int) uint64
 
 // Reference: rowFindGeneric.
 //
@@ -112,6 +122,11 @@ func rowScaleF32AVX512(e *float32, y *byte, groups int, s float32, nt int)
 //go:noescape
 func rowMaxBF16AVX512(x *byte, groups int, lanes *float32)
 
+// Reference: TestRowExtremes.
+//
+//go:noescape
+func rowExtremesBF16AVX512(x *byte, groups int) uint64
+
 // Reference: rowFindGeneric.
 //
 //go:noescape
@@ -136,6 +151,11 @@ func rowScaleBF16AVX512(e *float32, y *byte, groups int, s float32, nt int)
 //
 //go:noescape
 func rowMaxF16AVX512(x *byte, groups int, lanes *float32)
+
+// Reference: TestRowExtremes.
+//
+//go:noescape
+func rowExtremesF16AVX512(x *byte, groups int) uint64
 
 // Reference: rowFindGeneric.
 //

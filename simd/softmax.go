@@ -27,20 +27,45 @@ const (
 	// softmaxRow is the widest row whose exponentials are kept, 64 KiB of a level 2 cache;
 	// a wider one computes them twice.
 	softmaxRow = 16384
+	// softmaxFar is the size of a maximum from which any other bf16 of a row is at least 2^11 below, and from which
+	// the exponentials of 16-bit elements would not be exact enough.
+	softmaxFar = 1 << 20
+	// softmaxNear below its maximum, an exponential is still a normal number.
+	softmaxNear = 86
 )
+
+// softmaxTop is what the exponentials of a row need, and room where a routine repeats it over its registers.
+type softmaxTop struct {
+	max        float32
+	low, magic float32 // of 16-bit elements: the least that has an exponential, and what takes max and adds the bias of an exponent
+	scale      float32 // of the row before
+	_          [12]float32
+	room       [4][16]float32
+}
+
+// set prepares for a row. Every unit gives the same exponentials from these, so they are computed here. In a row that is near
+// all exponentials of 16-bit elements are normal numbers.
+func (s *softmaxTop) set(top, scale float32, near bool) {
+	const magic = 0x1.8p23 // the low bits of a sum with it are its whole part
+	whole := float32(float32(top*math.Log2E)+magic) - magic
+	s.max, s.scale = top, scale
+	s.low, s.magic = float32((whole-127)*math.Ln2), magic-whole
+	if !near {
+		s.magic += 127
+	}
+}
 
 func kernelSoftmax(u *rowUnit) Body[kernels.SoftmaxArgs] {
 	return Body[kernels.SoftmaxArgs]{
 		Tiles: func(a *kernels.SoftmaxArgs, _ *backend.Call) int64 { return rowTiles(a.X.Dims[0], a.X.Dims[1]) },
-		Local: func(c *backend.Call) int64 { return rowLocalBytes + 8*min(padded(c.Axes[softmaxAxisN]), softmaxRow) },
+		Local: func(c *backend.Call) int64 { return rowLocalBytes + 4*min(padded(c.Axes[softmaxAxisN]), softmaxRow) },
 		Run: func(t *Task, a *kernels.SoftmaxArgs) {
 			n, e := int(a.X.Dims[1]), rowType(a.X.DType)
 			x, y := (*byte)(Pointer(&a.X)), (*byte)(Pointer(&a.Y))
 			stride := int(a.X.RowStride())
 			s := softmaxRows{rowUnit: u, l: t.row(), t: e, n: n, ahead: prefetchAhead(stride * rowSize(e)),
 				nt: around(unsafe.Pointer(y), e, a.X.Dims[0], int64(n), x == y)}
-			room := t.rowScratch()
-			s.e, s.spare = room[:len(room)/2], room[len(room)/2:]
+			s.e = t.rowScratch()
 			per := rowsPerTile(int64(n))
 			for i := int(t.Lo * per); i < int(min(t.Hi*per, a.X.Dims[0])); i++ {
 				px, py := step(x, e, i*stride), step(y, e, i*n)
@@ -58,29 +83,53 @@ func kernelSoftmax(u *rowUnit) Body[kernels.SoftmaxArgs] {
 type softmaxRows struct {
 	*rowUnit
 	l         *rowLocal
-	e, spare  []float32 // exponentials of a row, or of a block of it; of the row before
+	e         []float32 // exponentials of a row, or of a block of it
 	t, n      int
 	ahead, nt int
-	done      *byte   // output of the row before, whose exponentials in spare await their sum
+	done      *byte   // output of the row before, whose exponentials in e await their sum
 	scaleDone float32 // its reciprocal
 }
 
 // row maps one row. Its extremes need no arithmetic: nothing has probability, or everything is NaN.
 func (s *softmaxRows) row(x, y *byte) {
-	top := s.rowMax(s.l, x, s.t, s.n)
+	top, near := s.extreme(x)
 	switch {
 	case math.IsInf(float64(top), -1):
 		fillRow(y, s.t, s.n, 0)
 	case math.IsNaN(float64(top)) || math.IsInf(float64(top), 1):
 		fillRow(y, s.t, s.n, float32(math.NaN()))
+	case s.t != elemF32 && math.Abs(float64(top)) >= softmaxFar:
+		s.far(x, y, top)
 	case s.n > len(s.e):
 		s.wide(x, y, top)
-	case s.nt != 0 && s.pipe[s.t] != nil && s.n%rowGroup == 0:
-		s.piped(x, y, top)
+	case s.nt != 0 && s.pipe[0][s.t] != nil && s.n%rowGroup == 0:
+		s.piped(x, y, top, near)
 	default:
 		sum := s.exps(x, s.n, top, true)
 		s.write(y, s.n, float32(1/sum))
 	}
+}
+
+// extreme is the maximum of a row, NaN if one is, and whether the least element of 16 bits is near.
+func (s *softmaxRows) extreme(x *byte) (top float32, near bool) {
+	f := s.extremes[s.t]
+	if f == nil || s.n%rowGroup != 0 || s.n == 0 {
+		return s.rowMax(s.l, x, s.t, s.n), false
+	}
+	c := f(x, s.n/rowGroup)
+	codes := [3]uint16{uint16(c), uint16(c >> 16), uint16(c >> 32)} // largest signed, smallest and largest unsigned
+	load := func(i int) float32 { return loadRow((*byte)(unsafe.Pointer(&codes)), s.t, i) }
+	least := load(2) // of elements below 0; a NaN with a sign is above -Inf
+	if codes[2] < 1<<15 {
+		least = 0
+	}
+	if top = load(0); codes[0] >= 1<<15 {
+		top = load(1)
+	}
+	if least != least {
+		top = least
+	}
+	return top, top-least <= softmaxNear
 }
 
 // wide computes the exponentials twice, since they do not fit the buffer.
@@ -97,28 +146,49 @@ func (s *softmaxRows) wide(x, y *byte, top float32) {
 	}
 }
 
-// piped writes the row before while it computes this one.
-func (s *softmaxRows) piped(x, y *byte, top float32) {
+// far shares the probability between the maxima: e^x of all others is 0 beside theirs.
+func (s *softmaxRows) far(x, y *byte, top float32) {
+	count := 0
+	for i := range s.n {
+		if loadRow(x, s.t, i) == top {
+			count++
+		}
+	}
+	for i := range s.n {
+		v := float32(0)
+		if loadRow(x, s.t, i) == top {
+			v = float32(1 / float64(count))
+		}
+		storeRow(y, s.t, i, v)
+	}
+}
+
+// piped writes the row before while it computes this one, over its exponentials.
+func (s *softmaxRows) piped(x, y *byte, top float32, near bool) {
 	if s.done == nil {
 		s.scaleDone = float32(1 / s.exps(x, s.n, top, true))
 	} else {
 		s.l.lanes = rowLanes{}
+		s.l.top.set(top, s.scaleDone, near)
+		f := s.pipe[0][s.t]
+		if near {
+			f = s.pipe[1][s.t]
+		}
 		var sum float64
 		for o := 0; o < s.n; o += rowBlock {
 			b := min(s.n-o, rowBlock)
-			s.pipe[s.t](step(x, s.t, o), &s.e[o], b/rowGroup, &s.l.lanes[0], top, s.ahead, &s.spare[o], step(s.done, s.t, o), s.scaleDone)
+			f(step(x, s.t, o), &s.e[o], b/rowGroup, &s.l.lanes[0], &s.l.top.max, s.ahead, step(s.done, s.t, o))
 			sum += s.l.lanes.fold()
 		}
 		s.scaleDone = float32(1 / sum)
 	}
 	s.done = y
-	s.e, s.spare = s.spare, s.e
 }
 
 // finish writes the last row of a range of tiles.
 func (s *softmaxRows) finish() {
 	if s.done != nil {
-		s.scale[s.t](&s.spare[0], s.done, s.n/rowGroup, s.scaleDone, s.nt)
+		s.scale[s.t](&s.e[0], s.done, s.n/rowGroup, s.scaleDone, s.nt)
 		s.done = nil
 	}
 }
@@ -127,6 +197,7 @@ func (s *softmaxRows) finish() {
 // keep puts the blocks behind one another.
 func (s *softmaxRows) exps(x *byte, n int, top float32, keep bool) float64 {
 	s.l.lanes = rowLanes{}
+	s.l.top.set(top, 0, false)
 	var sum float64
 	for o := 0; o < n; o += rowBlock {
 		b := min(n-o, rowBlock)
@@ -135,10 +206,10 @@ func (s *softmaxRows) exps(x *byte, n int, top float32, keep bool) float64 {
 			e = e[o:]
 		}
 		g, r := b/rowGroup, b%rowGroup
-		s.exp[s.t](step(x, s.t, o), &e[0], g, &s.l.lanes[0], top, s.ahead)
+		s.exp[s.t](step(x, s.t, o), &e[0], g, &s.l.lanes[0], &s.l.top.max, s.ahead)
 		if r > 0 {
 			p := s.l.tail(0, step(x, s.t, o+g*rowGroup), s.t, r, rowNegInf[s.t])
-			s.exp[s.t](p, &e[g*rowGroup], 1, &s.l.lanes[0], top, 0)
+			s.exp[s.t](p, &e[g*rowGroup], 1, &s.l.lanes[0], &s.l.top.max, 0)
 		}
 		sum += s.l.lanes.fold()
 	}

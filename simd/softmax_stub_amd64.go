@@ -7,12 +7,12 @@ package simd
 // Reference: softmaxExpGeneric.
 //
 //go:noescape
-func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+func softmaxExpF32AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)
 
 // Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
-func softmaxPipeF32AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+func softmaxPipeF32AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
 
 // Reference: softmaxGradGeneric.
 //
@@ -22,12 +22,17 @@ func softmaxGradF32AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ah
 // Reference: softmaxExpGeneric.
 //
 //go:noescape
-func softmaxExpBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+func softmaxExpBF16AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)
 
 // Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
-func softmaxPipeBF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+func softmaxPipeBF16AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
+
+// Reference: softmaxExpGeneric and rowScaleGeneric.
+//
+//go:noescape
+func softmaxPipeNearBF16AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
 
 // Reference: softmaxGradGeneric.
 //
@@ -37,12 +42,17 @@ func softmaxGradBF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, a
 // Reference: softmaxExpGeneric.
 //
 //go:noescape
-func softmaxExpF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+func softmaxExpF16AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)
 
 // Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
-func softmaxPipeF16AVX2(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+func softmaxPipeF16AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
+
+// Reference: softmaxExpGeneric and rowScaleGeneric.
+//
+//go:noescape
+func softmaxPipeNearF16AVX2(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
 
 // Reference: softmaxGradGeneric.
 //
@@ -52,12 +62,12 @@ func softmaxGradF16AVX2(y *byte, dy *byte, dx *byte, groups int, dot float32, ah
 // Reference: softmaxExpGeneric.
 //
 //go:noescape
-func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+func softmaxExpF32AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)
 
 // Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
-func softmaxPipeF32AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+func softmaxPipeF32AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
 
 // Reference: softmaxGradGeneric.
 //
@@ -67,12 +77,17 @@ func softmaxGradF32AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32, 
 // Reference: softmaxExpGeneric.
 //
 //go:noescape
-func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+func softmaxExpBF16AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)
 
 // Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
-func softmaxPipeBF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+func softmaxPipeBF16AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
+
+// Reference: softmaxExpGeneric and rowScaleGeneric.
+//
+//go:noescape
+func softmaxPipeNearBF16AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
 
 // Reference: softmaxGradGeneric.
 //
@@ -82,12 +97,17 @@ func softmaxGradBF16AVX512(y *byte, dy *byte, dx *byte, groups int, dot float32,
 // Reference: softmaxExpGeneric.
 //
 //go:noescape
-func softmaxExpF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)
+func softmaxExpF16AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)
 
 // Reference: softmaxExpGeneric and rowScaleGeneric.
 //
 //go:noescape
-func softmaxPipeF16AVX512(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)
+func softmaxPipeF16AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
+
+// Reference: softmaxExpGeneric and rowScaleGeneric.
+//
+//go:noescape
+func softmaxPipeNearF16AVX512(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)
 
 // Reference: softmaxGradGeneric.
 //

@@ -32,12 +32,34 @@ var (
 // vec emits for one register width.
 type vec struct {
 	*build.Context
-	wide bool  // 512 bits, else 256
-	high table // the mask of a bf16 in the upper half of 32 bits
+	wide  bool  // 512 bits, else 256
+	high  table // the mask of a bf16 in the upper half of 32 bits
+	words table // 1 in each 16 bits
 }
 
 // regs are the registers of a group, or part of it.
 type regs []reg.VecVirtual
+
+// steps emit instructions of which each waits for the one before.
+type steps []func()
+
+// weave emits chains of steps side by side, each lag steps behind the one before: the scheduler of a
+// processor holds fewer instructions than one that waits for its operands blocks.
+func weave(lag int, chains ...steps) {
+	for s, left := 0, true; left; s++ {
+		left = false
+		for i, c := range chains {
+			if k := s - i*lag; k < len(c) {
+				left = true
+				if k >= 0 {
+					c[k]()
+				}
+			}
+		}
+	}
+}
+
+func run(s steps) { weave(0, s) }
 
 // each runs emit for both widths.
 func each(c *build.Context, emit func(vec)) {
@@ -45,9 +67,10 @@ func each(c *build.Context, emit func(vec)) {
 	emit(vec{Context: c, wide: true})
 }
 
-// withHigh adds what loading bf16 needs to the file.
+// withHigh adds what loading and storing bf16 needs to the file.
 func (v vec) withHigh() vec {
 	v.high = v.table("high", []uint64{0xffff0000}, 4)
+	v.words = v.table("words", []uint64{0x00010001}, 4)
 	return v
 }
 
@@ -191,23 +214,32 @@ func (v vec) widen(t int, x reg.VecVirtual) regs {
 
 // load widens pair j of a group.
 func (v vec) load(t int, p reg.Register, j int) regs {
-	m := at(p, t, 2*j*v.lanes())
-	if t == bf16 {
-		r := v.regs(2)
-		v.VMOVUPS(m, r[0])
-		v.and(v.high(0), r[0], r[1])
-		v.VPSLLD(operand.U8(16), r[0], r[0])
-		return r
-	}
 	r := v.regs(2)
-	for i := range r {
-		if m := at(p, t, (2*j+i)*v.lanes()); t == f32 {
-			v.VMOVUPS(m, r[i])
-		} else {
-			v.VCVTPH2PS(m, r[i])
-		}
+	for _, s := range v.loads(t, p, j, r) {
+		run(s)
 	}
 	return r
+}
+
+// loads are the steps of both registers of a pair; those of the second need the first two of the first.
+func (v vec) loads(t int, p reg.Register, j int, r regs) []steps {
+	if t == bf16 {
+		return []steps{{
+			func() { v.VMOVUPS(at(p, t, 2*j*v.lanes()), r[0]) },
+			func() { v.and(v.high(0), r[0], r[1]) },
+			func() { v.VPSLLD(operand.U8(16), r[0], r[0]) },
+		}, nil}
+	}
+	one := func(i int) steps {
+		return steps{func() {
+			if m := at(p, t, (2*j+i)*v.lanes()); t == f32 {
+				v.VMOVUPS(m, r[i])
+			} else {
+				v.VCVTPH2PS(m, r[i])
+			}
+		}}
+	}
+	return []steps{one(0), one(1)}
 }
 
 // ints are the constants of bf16 rounding.
@@ -291,28 +323,57 @@ func (v vec) store(t int, k ints, x regs, p reg.Register, j int, nt bool) {
 		}
 		return
 	}
+	if t == bf16 {
+		run(v.storeBF16(x, at(p, t, 2*j*v.lanes()), nt))
+		return
+	}
 	both := v.reg()
-	switch {
-	case t == bf16:
-		a, b := v.nearest(k, x[0])[0], v.nearest(k, x[1])[0]
-		v.VPSRLD(operand.U8(16), a, a)
-		if both = a; v.wide {
-			v.VPTERNLOGD(operand.U8(0xf8), k.high, b, a) // a | b & high
-		} else {
-			v.VPBLENDW(operand.U8(0xaa), b, a, a)
-		}
-	case v.wide:
+	if v.wide {
 		lo, hi := v.YMM(), v.YMM()
 		v.VCVTPS2PH(operand.U8(0), x[0], lo)
 		v.VCVTPS2PH(operand.U8(0), x[1], hi)
 		v.VINSERTI64X4(operand.U8(1), hi, lo.AsZ(), both)
-	default:
+	} else {
 		lo, hi := v.XMM(), v.XMM()
 		v.VCVTPS2PH(operand.U8(0), x[0], lo)
 		v.VCVTPS2PH(operand.U8(0), x[1], hi)
 		v.VINSERTI128(operand.U8(1), hi, lo.AsY(), both)
 	}
 	v.write(both, at(p, t, 2*j*v.lanes()), nt)
+}
+
+// storeBF16 rounds both registers of a pair at once: their upper halves, as 16-bit words, are the result
+// but for one that is added where the lower half, less one if the upper is even, is at least a half.
+func (v vec) storeBF16(x regs, m operand.Mem, nt bool) steps {
+	a, b, h := x[0], x[1], v.reg()
+	return steps{
+		func() { v.VPSRLD(operand.U8(16), a, h) },
+		func() { v.odd(b, h) },
+		func() { v.VPSLLD(operand.U8(16), b, b) },
+		func() { v.even(a, b) },
+		func() { v.andNot(v.words(0), h, a) },
+		func() { v.VPSUBUSW(a, b, b) },
+		func() { v.VPSRLW(operand.U8(15), b, b) },
+		func() { v.VPADDW(b, h, h) },
+		func() { v.write(h, m, nt) },
+	}
+}
+
+// odd puts the odd words of a into d, whose own are zero; even the even ones.
+func (v vec) odd(a, d reg.VecVirtual) {
+	if v.wide {
+		v.VPTERNLOGD(operand.U8(0xf8), v.high(0), a, d) // d | a & high
+	} else {
+		v.VPBLENDW(operand.U8(0xaa), a, d, d)
+	}
+}
+
+func (v vec) even(a, d reg.VecVirtual) {
+	if v.wide {
+		v.VPTERNLOGD(operand.U8(0xf4), v.high(0), a, d) // d | a &^ high
+	} else {
+		v.VPBLENDW(operand.U8(0x55), a, d, d)
+	}
 }
 
 func (v vec) write(r reg.VecVirtual, m operand.Mem, nt bool) {
@@ -372,6 +433,7 @@ var _ = register("row", func(c *build.Context) {
 				rowMax(v)
 			} else {
 				rowMaxCodes(v, t, k)
+				rowExtremes(v, t, k)
 			}
 			rowFind(v, t)
 			rowSquare(v, t)

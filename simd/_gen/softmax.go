@@ -9,34 +9,31 @@ import (
 var _ = register("softmax", func(c *build.Context) {
 	each(c, func(v vec) {
 		v = v.withHigh()
-		k, round := v.expTables(), v.roundingMemory()
+		k := v.expTables()
 		for t := range typeNames {
 			softmaxExp(v, t, k)
-			softmaxPipe(v, t, k, round)
+			softmaxPipe(v, t, k, false)
+			if t != f32 {
+				softmaxPipe(v, t, k, true)
+			}
 			softmaxGrad(v, t)
 		}
 	})
 })
 
 func softmaxExp(v vec, t int, tables expTables) {
-	v.function("softmaxExp"+typeNames[t], "writes e = exp(x-max), which must be neither above 1 nor NaN, in places, and adds\nit to its lane. It prefetches x ahead bytes further on.\nReference: softmaxExpGeneric.",
-		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int)")
+	v.function("softmaxExp"+typeNames[t], "writes e = c*exp(x-max), which must be neither above c nor NaN, in places, and adds\nit to its lane. It prefetches x ahead bytes further on.\nReference: softmaxExpGeneric.",
+		"func(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int)")
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
-	max := v.scalar("max")
+	k := v.expConstants(tables, t, v.pointer("row"))
 	acc := v.accumulators(lanes)
-	k := v.expConstants(tables, t)
 	v.loop("", n, func() {
 		v.prefetch(t, x, ahead)
+		var chains []steps
 		for j := range v.pairs() {
-			z := v.load(t, x, j)
-			for i, o := range v.places(t, j) {
-				v.VSUBPS(max, z[i], z[i])
-				v.exp(k, z[i])
-				a := acc[o/v.lanes()]
-				v.VADDPS(z[i], a, a)
-				v.VMOVUPS(z[i], at(e, f32, o))
-			}
+			chains = append(chains, v.exps(t, k, x, e, acc, j)...)
 		}
+		weave(6, chains...)
 		v.advance(t, x)
 		v.advance(f32, e)
 	})
@@ -44,38 +41,61 @@ func softmaxExp(v vec, t int, tables expTables) {
 	v.end()
 }
 
+// exps are the steps of both registers of pair j from x to e and acc.
+func (v vec) exps(t int, k expConstants, x, e reg.Register, acc regs, j int) []steps {
+	z := v.regs(2)
+	head := v.loads(t, x, j, z)
+	for i, o := range v.places(t, j) {
+		a := acc[o/v.lanes()]
+		head[i] = append(append(head[i], v.exp(k, z[i])...),
+			func() { v.VADDPS(z[i], a, a) },
+			func() { v.VMOVUPS(z[i], at(e, f32, o)) })
+	}
+	return head
+}
+
 // softmaxPipe writes the row before around the cache while it computes: the stores of a
 // pass of their own would wait for the memory with nothing to do meanwhile.
-func softmaxPipe(v vec, t int, tables expTables, round ints) {
-	v.function("softmaxPipe"+typeNames[t], "is softmaxExp, and writes done*s to y around the cache.\nReference: softmaxExpGeneric and rowScaleGeneric.",
-		"func(x *byte, e *float32, groups int, lanes *float32, max float32, ahead int, done *float32, y *byte, s float32)")
+func softmaxPipe(v vec, t int, tables expTables, near bool) {
+	name := "softmaxPipe"
+	if near {
+		name += "Near"
+	}
+	v.function(name+typeNames[t], "is softmaxExp, and writes what e was, times row.scale, to y around the cache.\nReference: softmaxExpGeneric and rowScaleGeneric.",
+		"func(x *byte, e *float32, groups int, lanes *float32, row *float32, ahead int, y *byte)")
 	x, e, n, lanes, ahead := v.pointer("x"), v.pointer("e"), v.pointer("groups"), v.pointer("lanes"), v.pointer("ahead")
-	done, y := v.pointer("done"), v.pointer("y")
-	max, s := v.argument("max"), v.argument("s")
+	y := v.pointer("y")
+	k := v.expConstants(tables, t, v.pointer("row"))
+	k.near = near
 	acc := v.accumulators(lanes)
-	k := v.expConstants(tables, t)
 	v.loop("", n, func() {
 		v.prefetch(t, x, ahead)
+		var chains []steps
 		for j := range v.pairs() {
-			z := v.load(t, x, j)
-			for i, o := range v.places(t, j) {
-				v.VSUBPS(v.spread(max), z[i], z[i])
-				v.exp(k, z[i])
-				a := acc[o/v.lanes()]
-				v.VADDPS(z[i], a, a)
-				v.VMOVUPS(z[i], at(e, f32, o))
-			}
-			for i, o := range v.places(t, j) {
-				z[i] = v.spread(s)
-				v.VMULPS(at(done, f32, o), z[i], z[i])
-			}
-			v.store(t, round, z, y, j, true)
+			c := v.exps(t, k, x, e, acc, j)
+			chains = append(chains, c[0], v.scaledStore(t, k.s, e, y, j), c[1])
 		}
+		weave(4, chains...)
 		v.advance(t, x, y)
-		v.advance(f32, e, done)
+		v.advance(f32, e)
 	})
 	v.flush(acc, lanes)
 	v.end()
+}
+
+// scaledStore are the steps that write pair j of e times s to y around the cache.
+func (v vec) scaledStore(t int, s operand.Op, e, y reg.Register, j int) steps {
+	z := v.regs(2)
+	var c steps
+	for i, o := range v.places(t, j) {
+		c = append(c,
+			func() { v.VMOVUPS(at(e, f32, o), z[i]) },
+			func() { v.VMULPS(s, z[i], z[i]) })
+	}
+	if t == bf16 {
+		return append(c, v.storeBF16(z, at(y, t, 2*j*v.lanes()), true)...)
+	}
+	return append(c, func() { v.store(t, ints{}, z, y, j, true) })
 }
 
 // argument addresses a float argument, and spread broadcasts it.
