@@ -138,7 +138,11 @@ func (x *Index) colBERTCounts() error {
 	if err := x.compareCount(x.meta, "num_partitions", int64(x.k)); err != nil {
 		return err
 	}
-	return x.compareCount(x.meta, "num_embeddings", x.Tokens())
+	if err := errors.Join(x.compareCount(x.meta, "num_documents", int64(x.Documents())), x.compareCount(x.meta, "num_embeddings", x.Tokens())); err != nil {
+		return err
+	}
+	x.compareAverage()
+	return x.complete()
 }
 
 // openWARP opens the layout of WARP: tokens lie grouped by centroid, each with the number of

@@ -367,3 +367,92 @@ func TestRanges(t *testing.T) {
 	}
 	requireSame(t, m, x)
 }
+
+// TestWrongCounts: a wrong digit in metadata.json never makes a smaller index, for a reader or
+// for a repair, whatever else says how many chunks there are.
+func TestWrongCounts(t *testing.T) {
+	for _, flavour := range writable {
+		for _, chunks := range []int{0, 1} {
+			for _, more := range []map[string]any{{}, {"num_documents": nil}, {"num_embeddings": nil}, {"avg_doclen": nil}, {"num_documents": nil, "num_embeddings": nil}} {
+				dir, m := written(t, flavour)
+				had := string(get(t, dir, metadataName))
+				change := map[string]any{"num_chunks": chunks}
+				for key := range more {
+					if strings.Contains(had, key) {
+						change[key] = nil
+					}
+				}
+				setKeys(t, dir, change)
+				before := snapshot(t, dir)
+				_, err := Open(dir)
+				require.ErrorIs(t, err, ErrCorrupt, "%v, %v", flavour, change)
+				require.ErrorContains(t, err, filepath.Join(dir, metadataName)+": num_chunks is")
+				report, err := Check(dir)
+				require.NoError(t, err)
+				require.Len(t, report.Problems, 1)
+				require.False(t, report.Repairable())
+				_, err = Repair(dir)
+				require.ErrorIs(t, err, ErrCorrupt)
+				require.Equal(t, before, snapshot(t, dir), "%v, %v", flavour, change)
+				change["num_chunks"] = 2
+				setKeys(t, dir, change)
+				requireSame(t, m, opened(t, dir))
+			}
+		}
+	}
+}
+
+// TestLeftoverOfACrash: chunk files beyond num_chunks go only where the counts agree.
+func TestLeftoverOfACrash(t *testing.T) {
+	for _, flavour := range writable {
+		dir, m := written(t, flavour)
+		put(t, dir, "doclens.2.json", []byte("[1]"))
+		x := opened(t, dir)
+		requireSame(t, m, x)
+		report, err := Check(dir)
+		require.NoError(t, err)
+		require.Equal(t, []string{"doclens.2.json"}, report.Leftovers)
+		wrong := duplicate(t, dir)
+		setKeys(t, wrong, map[string]any{"num_embeddings": 11})
+		_, err = Repair(wrong)
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "doclens.2.json is there and num_embeddings is 11, the arrays have 10")
+		require.FileExists(t, filepath.Join(wrong, "doclens.2.json"))
+		_, err = Repair(dir)
+		require.NoError(t, err)
+		require.NoFileExists(t, filepath.Join(dir, "doclens.2.json"))
+		requireSame(t, m, opened(t, dir))
+	}
+}
+
+// TestMergedLengths: a merged payload goes on beyond its tokens, so that a wrong length would
+// pass for a right one: it is refused where both other counts contradict it.
+func TestMergedLengths(t *testing.T) {
+	dir, m := written(t, FastPlaid17)
+	require.FileExists(t, filepath.Join(dir, "merged_codes.npy"))
+	require.NoFileExists(t, filepath.Join(dir, "0.codes.npy"))
+	source := duplicate(t, dir)
+	put(t, dir, "doclens.0.json", []byte("[1,0,2]"))
+	before := snapshot(t, dir)
+	for _, do := range []func() error{
+		func() error { _, err := Open(dir); return err },
+		func() error { _, err := Repair(dir); return err },
+	} {
+		err := do()
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "merged_codes.npy: 10 rows, document lengths sum to 8")
+	}
+	require.Equal(t, before, snapshot(t, dir))
+	for _, wrong := range []func(){ // one that disagrees is outvoted
+		func() { setKeys(t, source, map[string]any{"num_embeddings": 8}) },
+		func() {
+			put(t, source, "merged_codes.manifest.json", []byte(strings.Replace(string(get(t, source, "merged_codes.manifest.json")), "5", "6", 1)))
+		},
+	} {
+		wrong()
+		requireSame(t, m, opened(t, source))
+		_, err := Repair(source)
+		require.NoError(t, err)
+		requireSame(t, m, opened(t, source))
+	}
+}

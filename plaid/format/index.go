@@ -65,6 +65,8 @@ type Index struct {
 	spare    *segment // merged files beside complete chunk files
 	warnings []error
 	counts   []error // of the warnings, those about numbers that can be counted again
+	disputed error   // the last of counts that is about how much the index holds
+	unmerged error   // where the manifest of a merged payload and document lengths disagree
 	damage   []error // of derivable files, when opened to be checked
 	lenient  bool
 	database *file // the filter table, for whoever converts the index

@@ -20,7 +20,8 @@ const attempts = 3
 
 // Open opens the index in a folder, of whichever layout. It fails with an [*Error] that
 // names the file, wrapping ErrNoIndex, ErrMissing, ErrCorrupt, ErrUnsupported, ErrUnsafe or
-// ErrChanged; an incomplete index is never opened as a smaller one.
+// ErrChanged; an incomplete index is never opened as a smaller one: chunk files beyond
+// num_chunks are passed over only where the counts of metadata.json agree with the rest.
 func Open(dir string) (*Index, error) { return open(dir, false, func() {}) }
 
 // open calls during after the files were opened and before it looks whether they still
@@ -218,8 +219,62 @@ func (x *Index) compareCount(o *object, key string, have int64) error {
 	}
 	if n >= 0 && n != have {
 		x.miscounted(o.path, "%s is %d, the arrays have %d", key, n, have)
+		if o == x.meta && (key == "num_documents" || key == "num_embeddings") {
+			x.disputed = x.counts[len(x.counts)-1]
+		}
 	}
 	return nil
+}
+
+// compareAverage warns where metadata.json and the arrays disagree about the mean length.
+func (x *Index) compareAverage() {
+	if !x.meta.has("avg_doclen") {
+		return
+	}
+	text := string(x.meta.keys["avg_doclen"])
+	average, err := strconv.ParseFloat(text, 64)
+	want := float64(x.Tokens()) / float64(max(x.Documents(), 1))
+	// Writers add up lengths in float64 or in float32.
+	if err != nil || !(math.Abs(average-want) <= 1e-5*max(want, 1)) {
+		x.miscounted(x.meta.path, "avg_doclen is %.40s, the arrays have %v", text, want)
+		x.disputed = x.counts[len(x.counts)-1]
+	}
+}
+
+// complete refuses an index that is more than what num_chunks and document lengths say: a
+// wrong digit there would make it a smaller one, and a repair of the other counts would make
+// that last. A crash leaves chunk files beyond num_chunks, too, but counts that agree.
+func (x *Index) complete() error {
+	if err := x.mergedWhole(); err != nil {
+		return err
+	}
+	beyond, err := x.Leftovers()
+	switch {
+	case err != nil || len(beyond) == 0:
+		return err
+	case x.disputed != nil:
+		return corrupt(x.meta.path, "num_chunks is %d, %s is there and %s", len(x.chunks), beyond[0], reason(x.disputed))
+	case !x.meta.has("num_documents") && !x.meta.has("num_embeddings"):
+		return corrupt(x.meta.path, "num_chunks is %d, %s is there and neither num_documents nor num_embeddings says which is right", len(x.chunks), beyond[0])
+	}
+	return nil
+}
+
+// mergedWhole compares document lengths with a merged payload, which may be longer than they
+// say: of lengths, num_embeddings and the manifest, two have to agree.
+func (x *Index) mergedWhole() error {
+	if x.disputed == nil || x.unmerged == nil || len(x.segments) != 1 || x.segments[0].codes.rows() == x.Tokens() {
+		return nil
+	}
+	return corrupt(x.segments[0].codes.path, "%d rows, document lengths sum to %d, %s, and %v", x.segments[0].codes.rows(), x.Tokens(), reason(x.disputed), x.unmerged)
+}
+
+// reason is what an error says without its file.
+func reason(err error) string {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Err.Error()
+	}
+	return err.Error()
 }
 
 // optional opens a file that may be absent: found is false then.

@@ -3,7 +3,6 @@ package format
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func (x *Index) openPlaid() error {
 	if err := x.openChunkMetadata(); err != nil {
 		return err
 	}
-	if err := x.compareCounts(); err != nil {
+	if err := errors.Join(x.compareCounts(), x.complete()); err != nil {
 		return err
 	}
 	return x.openBystanders()
@@ -248,8 +247,10 @@ func (x *Index) openMerged(m *manifest, spare bool) (bool, error) {
 		return false, corrupt(s.norms.path, "%d rows, document lengths sum to %d", s.norms.rows(), x.Tokens())
 	}
 	x.segments, x.hasNorms = []segment{s}, s.norms != nil
-	if err := m.compare(x.chunks); err != nil {
-		x.miscounted(x.path("merged_codes.manifest.json"), "%v", err)
+	if m == nil {
+		x.unmerged = errors.New("there is no manifest")
+	} else if x.unmerged = m.compare(x.chunks); x.unmerged != nil {
+		x.miscounted(x.path("merged_codes.manifest.json"), "%v", x.unmerged)
 	}
 	return true, nil
 }
@@ -308,17 +309,10 @@ func (x *Index) compareCounts() error {
 	if x.flavour == NextPlaid {
 		err = errors.Join(err, x.compareCount(x.meta, "num_partitions", int64(x.k)), x.compareCount(x.meta, "embedding_dim", int64(x.dim)))
 	}
-	if err != nil || !x.meta.has("avg_doclen") {
-		return err
+	if err == nil {
+		x.compareAverage()
 	}
-	text := string(x.meta.keys["avg_doclen"])
-	average, parseErr := strconv.ParseFloat(text, 64)
-	want := float64(x.Tokens()) / float64(max(x.Documents(), 1))
-	// Writers add up lengths in float64 or in float32.
-	if parseErr != nil || !(math.Abs(average-want) <= 1e-5*max(want, 1)) {
-		x.miscounted(x.meta.path, "avg_doclen is %.40s, the arrays have %v", text, want)
-	}
-	return nil
+	return err
 }
 
 // manifest says how many rows of each chunk the merged files hold.
@@ -369,9 +363,6 @@ func parseManifest(o *object) (*manifest, error) {
 
 // compare says which chunk has other rows than its document lengths sum to.
 func (m *manifest) compare(chunks []chunk) error {
-	if m == nil {
-		return nil
-	}
 	for i, c := range chunks {
 		name := strconv.Itoa(i) + ".codes.npy"
 		if rows, ok := m.rows[name]; !ok || rows != c.tokens {
