@@ -13,7 +13,7 @@ import (
 // Problem is something wrong with an index.
 type Problem struct {
 	Err        error // an *Error: the file, and the first offending element where there is one
-	Repairable bool  // by Repair, from codes, residuals and document lengths
+	Repairable bool  // by Repair, from codes, residuals and document lengths, which are known to be right
 }
 
 func (p Problem) String() string {
@@ -135,7 +135,9 @@ func (x *Index) checkCodes(r *Report) bool {
 	return ok
 }
 
-// checkLists compares stored lists with those the codes make.
+// checkLists compares stored lists with those the codes make. Lists that contradict
+// themselves can be made again; of lists and codes that contradict one another nobody knows
+// which are wrong, and lists made again would hide a wrong code for good.
 func (x *Index) checkLists(r *Report) {
 	if x.lists == nil {
 		return
@@ -146,63 +148,83 @@ func (x *Index) checkLists(r *Report) {
 		return
 	}
 	var have []int32
+	var differs error
 	for c := range x.k {
 		if have, err = x.ReadLists(have[:0], c, 1); err != nil {
 			r.add(err, true)
 			return
 		}
-		list := want.Documents[want.Offsets[c]:want.Offsets[c+1]]
-		for i := range max(len(list), len(have)) {
-			at := x.lists.offsets[c] + int64(i)
-			switch {
-			case i >= len(list) || i < len(have) && have[i] < list[i]:
-				r.add(corruptAt(x.lists.ids.path, at, "document %d in the list of centroid %d owns no token of it", have[i], c), true)
-				return
-			case i >= len(have) || have[i] > list[i]:
-				r.add(corruptAt(x.lists.ids.path, at, "document %d is missing in the list of centroid %d", list[i], c), true)
-				return
-			}
+		if differs == nil {
+			differs = x.compareList(want.Documents[want.Offsets[c]:want.Offsets[c+1]], have, c)
 		}
 	}
+	// ColBERT's ids may go on beyond the lists.
+	r.add(differs, x.flavour != ColBERT && x.lists.offsets[x.k] < x.lists.ids.len())
+}
+
+// compareList says where list c differs from the one that the codes make.
+func (x *Index) compareList(want, have []int32, c int) error {
+	for i := range max(len(want), len(have)) {
+		at := x.lists.offsets[c] + int64(i)
+		switch {
+		case i >= len(want) || i < len(have) && have[i] < want[i]:
+			return corruptAt(x.lists.ids.path, at, "document %d in the list of centroid %d owns no token of it: the list, or a code of the document, is wrong", have[i], c)
+		case i >= len(have) || have[i] > want[i]:
+			return corruptAt(x.lists.ids.path, at, "document %d is missing in the list of centroid %d: the list, or a code of the document, is wrong", want[i], c)
+		}
+	}
+	return nil
 }
 
 // checkNorms compares stored inverse norms with the vectors. Both are float32 sums of d
-// squares, in whatever order, a root and a quotient.
+// squares, in whatever order, a root and a quotient. One that is no number can be computed
+// again; where a number disagrees, it may be the vector that is wrong.
 func (x *Index) checkNorms(r *Report) {
-	if !x.hasNorms {
-		return
-	}
 	d, err := x.Decoder()
 	if err != nil {
 		r.add(err, false)
 		return
 	}
-	limit := float64(x.dim+4) * 0x1p-24
-	codes, norms, row, v := make([]int32, 1), make([]float32, 1), make([]byte, x.row), make([]float32, x.dim)
-	for _, s := range x.segments {
-		for i := range s.rows {
-			if err := x.ReadInvNorms(norms, s.from+i); err != nil {
-				r.add(err, true)
-				break
-			}
-			if err := errors.Join(x.ReadCodes(codes, s.from+i), x.ReadResiduals(row, s.from+i)); err != nil {
-				r.add(err, false)
-				return
-			}
-			want, err := d.InvNorm(v, int64(codes[0]), row)
-			if err != nil {
-				r.add(err, false)
-				return
-			}
-			if math.Abs(float64(norms[0])-float64(want)) > limit*float64(want) {
-				r.add(corruptAt(s.norms.path, i, "inverse norm %v of a vector with %v", norms[0], want), true)
-				break
-			}
+	v := make([]float32, x.dim)
+	for i := range x.segments {
+		if s := &x.segments[i]; s.norms != nil {
+			malformed, differs := x.compareNorms(s, d, v)
+			r.add(malformed, true)
+			r.add(differs, false)
 		}
 	}
 }
 
-// checkSpare compares merged files with the chunk files they are a copy of.
+// compareNorms finds the first stored norm of a segment that is no number, and the first that
+// is not the vector's.
+func (x *Index) compareNorms(s *segment, d *codec.Decoder, v []float32) (malformed, differs error) {
+	limit := float64(x.dim+4) * 0x1p-24
+	codes, norms, row := make([]int32, 1), make([]float32, 1), make([]byte, x.row)
+	for i := int64(0); i < s.rows && differs == nil; i++ {
+		if err := s.readNorms(norms, i); err != nil {
+			if malformed == nil {
+				malformed = err
+			}
+			continue
+		}
+		token := s.from + i
+		if err := errors.Join(x.ReadCodes(codes, token), x.ReadResiduals(row, token)); err != nil {
+			return malformed, err
+		}
+		want, err := d.InvNorm(v, int64(codes[0]), row)
+		if err != nil {
+			return malformed, err
+		}
+		if !(math.Abs(float64(norms[0])-float64(want)) <= limit*float64(want)) {
+			differs = corruptAt(s.norms.path, i, "inverse norm %v of a vector with %v: the norm, or the code, residuals or centroid of token %d, is wrong", norms[0], want, token)
+		}
+	}
+	return malformed, differs
+}
+
+// checkSpare compares merged files with the chunk files they are a copy of. A copy of other
+// chunks is a stale one; where one of these chunks differs, either may be wrong, unless it is
+// in norms, which are compared with the vectors.
 func (x *Index) checkSpare(r *Report) {
 	if x.spare == nil {
 		return
@@ -229,7 +251,7 @@ func (x *Index) checkSpare(r *Report) {
 				continue
 			}
 			if err := sameBytes(part.copy, chunk, x.segments[i].from, x.segments[i].rows, part.width); err != nil {
-				r.add(err, true)
+				r.add(err, x.stale || part.copy == x.spare.norms)
 				break
 			}
 		}
@@ -245,7 +267,7 @@ func sameBytes(copy, chunk *tensor, from, rows, width int64) error {
 		}
 		for i := int64(0); i < n; i++ {
 			if !bytes.Equal(a[i*width:(i+1)*width], b[i*width:(i+1)*width]) {
-				return corruptAt(copy.path, from+at+i, "differs from %s", chunk.path)
+				return corruptAt(copy.path, from+at+i, "differs from %s, and one of the two is wrong", chunk.path)
 			}
 		}
 		return nil

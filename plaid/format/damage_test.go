@@ -244,14 +244,14 @@ func TestCodeOutOfRange(t *testing.T) {
 // TestBadLists: ids out of range or order are found, refused when read, and rebuilt.
 func TestBadLists(t *testing.T) {
 	for want, change := range map[string]func(t *testing.T, dir string){
-		"ivf.npy: element 0: document 4 of 4":                   func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, i8(4)...) },
-		"ivf.npy: element 0: document -1 of 4":                  func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, i8(-1)...) },
-		"ivf.npy: element 0: document 5000000000 of 4":          func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, i8(5e9)...) },
-		"ivf_lengths.npy: element 0: list of -1 documents":      func(t *testing.T, dir string) { patch(t, dir, "ivf_lengths.npy", 128, i8(-1)[:4]...) },
-		"ivf_lengths.npy: element 1: list of 70000 documents":   func(t *testing.T, dir string) { patch(t, dir, "ivf_lengths.npy", 132, i8(70000)[:4]...) },
-		"ivf.npy: missing":                                      func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "ivf.npy"))) },
-		"ivf.npy: element 1: document 0 after 3 in the list of": func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, append(i8(3), i8(0)...)...) },
-		"is missing in the list of centroid 0":                  func(t *testing.T, dir string) { patch(t, dir, "ivf_lengths.npy", 128, 1) },
+		"ivf.npy: element 0: document 4 of 4":                              func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, i8(4)...) },
+		"ivf.npy: element 0: document -1 of 4":                             func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, i8(-1)...) },
+		"ivf.npy: element 0: document 5000000000 of 4":                     func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, i8(5e9)...) },
+		"ivf_lengths.npy: element 0: list of -1 documents":                 func(t *testing.T, dir string) { patch(t, dir, "ivf_lengths.npy", 128, i8(-1)[:4]...) },
+		"ivf_lengths.npy: element 1: list of 70000 documents":              func(t *testing.T, dir string) { patch(t, dir, "ivf_lengths.npy", 132, i8(70000)[:4]...) },
+		"ivf.npy: missing":                                                 func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "ivf.npy"))) },
+		"ivf.npy: element 1: document 0 after 3 in the list of":            func(t *testing.T, dir string) { patch(t, dir, "ivf.npy", 128, append(i8(3), i8(0)...)...) },
+		"ivf.npy: element 3: document 3 after 3 in the list of centroid 2": func(t *testing.T, dir string) { patch(t, dir, "ivf_lengths.npy", 128, 1) },
 	} {
 		dir, _ := written(t, FastPlaid14)
 		before := snapshot(t, dir)
@@ -260,7 +260,7 @@ func TestBadLists(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, report.Problems, 1, want)
 		require.ErrorContains(t, report.Problems[0].Err, want)
-		require.True(t, report.Repairable())
+		require.True(t, report.Repairable(), want)
 		_, err = Repair(dir)
 		require.NoError(t, err)
 		require.Equal(t, before, snapshot(t, dir), want)
@@ -454,5 +454,83 @@ func TestMergedLengths(t *testing.T) {
 		_, err := Repair(source)
 		require.NoError(t, err)
 		requireSame(t, m, opened(t, source))
+	}
+}
+
+// TestOneOfTwo: where what is stored contradicts what it is derived from, either may be wrong.
+// A repair that made the derived one anew would hide a wrong code or residual for good.
+func TestOneOfTwo(t *testing.T) {
+	next := filepath.Join(golden.Root(t), "nextplaid-index", "np_d32_b4.index")
+	for _, c := range []struct {
+		source, file string
+		at           int
+		with         []byte
+		want         string
+	}{
+		{next, "0.inv_norms.npy", 128 + 4*7, []byte{0, 0, 0, 0x40}, "0.inv_norms.npy: element 7: inverse norm 2 of a vector with 1.0022134: the norm, or the code, residuals or centroid of token 7, is wrong"},
+		{next, "0.residuals.npy", 128 + 16*5, []byte{0}, "0.inv_norms.npy: element 5: inverse norm"},
+		{next, "bucket_weights.npy", 128 + 4*3 + 3, []byte{0xbf}, "0.inv_norms.npy: element"},
+		{next, "centroids.npy", 128 + 3, []byte{0x41}, "0.inv_norms.npy: element"},
+		{"", "0.codes.npy", 128, []byte{3}, "or a code of the document, is wrong"},
+		{"", "0.codes.npy", 128, []byte{0}, "or a code of the document, is wrong"},
+		{"", "ivf.npy", 128, []byte{2}, "the list, or"},
+	} {
+		dir := ""
+		if c.source == "" {
+			dir, _ = written(t, FastPlaid14)
+		} else {
+			dir = duplicate(t, c.source)
+		}
+		before := string(get(t, dir, c.file))
+		patch(t, dir, c.file, c.at, c.with...)
+		if string(get(t, dir, c.file)) == before {
+			continue // it was so
+		}
+		damaged := snapshot(t, dir)
+		_, err := Repair(dir)
+		require.ErrorIs(t, err, ErrCorrupt, c.file)
+		require.Equal(t, damaged, snapshot(t, dir))
+		report, err := Check(dir)
+		require.NoError(t, err)
+		require.False(t, report.Repairable())
+		text := ""
+		for _, p := range report.Problems {
+			text += p.String() + "\n"
+		}
+		require.Contains(t, text, c.want, c.file)
+	}
+}
+
+// TestListLengthsOfOthers: lists whose lengths do not sum to what is there contradict
+// themselves and are made again.
+func TestListLengthsOfOthers(t *testing.T) {
+	dir, _ := written(t, FastPlaid14)
+	before := snapshot(t, dir)
+	last := len(before["ivf_lengths.npy"]) - 4
+	patch(t, dir, "ivf_lengths.npy", last, before["ivf_lengths.npy"][last]-1)
+	report, err := Check(dir)
+	require.NoError(t, err)
+	require.Len(t, report.Problems, 1)
+	require.ErrorContains(t, report.Problems[0].Err, "is missing in the list of centroid 3")
+	require.True(t, report.Repairable())
+	_, err = Repair(dir)
+	require.NoError(t, err)
+	require.Equal(t, before, snapshot(t, dir))
+}
+
+// TestCopiesDiffer: of chunk files and merged ones of the same chunks either may be wrong.
+func TestCopiesDiffer(t *testing.T) {
+	for _, file := range []string{"merged_residuals.npy", "0.residuals.npy"} {
+		dir := duplicate(t, filepath.Join(golden.Root(t), "plaid-index", "fp17_d64_b4_shards.index"))
+		at := len(get(t, dir, file)) - 70
+		if strings.HasPrefix(file, "merged") {
+			at = 300
+		}
+		patch(t, dir, file, at, get(t, dir, file)[at]^0x10)
+		report, err := Check(dir)
+		require.NoError(t, err)
+		require.Len(t, report.Problems, 1)
+		require.ErrorContains(t, report.Problems[0].Err, "0.residuals.npy, and one of the two is wrong")
+		require.False(t, report.Repairable())
 	}
 }

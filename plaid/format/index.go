@@ -63,6 +63,7 @@ type Index struct {
 	grouped  []int32  // WARP: where the tokens, in document order, lie
 	starts   []int64  // WARP: first place of each centroid, K+1
 	spare    *segment // merged files beside complete chunk files
+	stale    bool     // whose manifest is of other chunks
 	warnings []error
 	counts   []error // of the warnings, those about numbers that can be counted again
 	disputed error   // the last of counts that is about how much the index holds
@@ -215,15 +216,20 @@ func (x *Index) ReadInvNorms(dst []float32, from int64) error {
 		return fmt.Errorf("format: %s: inverse norms: %w", x.dir, ErrMissing)
 	}
 	return x.tokens(int64(len(dst)), from, func(s *segment, at, rows, done int64) error {
-		part := *s.norms
-		part.shape, part.at = []int{int(rows)}, s.norms.at+at*int64(part.item())
-		values, err := part.floats()
-		if e := (*Error)(nil); errors.As(err, &e) && e.Element >= 0 {
-			e.Element += at
-		}
-		copy(dst[done:], values)
-		return err
+		return s.readNorms(dst[done:done+rows], at)
 	})
+}
+
+// readNorms reads norms from the segment's row at on.
+func (s *segment) readNorms(dst []float32, at int64) error {
+	part := *s.norms
+	part.shape, part.at = []int{len(dst)}, s.norms.at+at*int64(part.item())
+	values, err := part.floats()
+	if e := (*Error)(nil); errors.As(err, &e) && e.Element >= 0 {
+		e.Element += at
+	}
+	copy(dst, values)
+	return err
 }
 
 // tokens calls read for the parts of n tokens from from on: rows of a segment, at being

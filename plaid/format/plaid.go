@@ -233,7 +233,7 @@ func (x *Index) openMerged(m *manifest, spare bool) (bool, error) {
 	}
 	if spare {
 		if s.codes != nil || s.residuals != nil || s.norms != nil {
-			x.spare = &s
+			x.spare, x.stale = &s, m != nil && m.compare(x.chunks) != nil
 		}
 		return false, nil
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/likbench/likbench/internal/npy"
 )
 
-// Repair rebuilds what Check finds wrong and is derivable: inverted lists, counts, chunk
-// metadata, plan, manifests, inverse norms; a stale copy of the payload is removed, or made
-// again where the layout reads it; leftovers of crashed writers are removed. Codes,
+// Repair rebuilds what Check finds missing or malformed and is derivable: inverted lists,
+// counts, chunk metadata, plan, manifests, inverse norms; a stale copy of the payload is
+// removed, or made again where the layout reads it; leftovers of crashed writers are removed.
+// Lists, norms or copies that merely contradict the payload stay, since it may be the payload
+// that is wrong. Codes,
 // residuals, centroids and tables are never touched. metadata.json is replaced last, so
 // programs that watch it notice. It returns the report of what it found.
 //

@@ -225,7 +225,7 @@ func TestGoldenIndexesAreClean(t *testing.T) {
 func TestFrozen(t *testing.T) {
 	dir := duplicate(t, filepath.Join(golden.Root(t), "plaid-index", "fp17_metadata_frozen.index"))
 	require.True(t, opened(t, dir).Frozen())
-	patch(t, dir, "ivf.npy", 80, i8(7)...)
+	patch(t, dir, "ivf.npy", 80, i8(-7)...)
 	before := snapshot(t, dir)
 	_, err := Repair(dir)
 	require.ErrorIs(t, err, ErrFrozen)
@@ -280,11 +280,11 @@ func TestMerged(t *testing.T) {
 func TestStaleNorms(t *testing.T) {
 	source := filepath.Join(golden.Root(t), "nextplaid-index", "np_d32_b4.index")
 	dir := duplicate(t, source)
-	patch(t, dir, "0.inv_norms.npy", 128+4*7, 0, 0, 0, 0x40)
+	patch(t, dir, "0.inv_norms.npy", 128+4*7, 0, 0, 0xc0, 0x7f)
 	report, err := Check(dir)
 	require.NoError(t, err)
 	require.Len(t, report.Problems, 2)
-	require.ErrorContains(t, report.Problems[0].Err, "0.inv_norms.npy: element 7: inverse norm 2 of a vector with")
+	require.ErrorContains(t, report.Problems[0].Err, "0.inv_norms.npy: element 7: NaN")
 	require.ErrorContains(t, report.Problems[1].Err, "merged_inv_norms.npy: element 7: differs from")
 	_, err = Repair(dir)
 	require.NoError(t, err)
