@@ -198,7 +198,7 @@ func (s *Searcher) startBounds(ctx context.Context, c *call, i int) ([]float32, 
 	r := &s.run
 	r.ctx, r.c, r.group, r.p, r.timed, r.screen, r.norms = ctx, c, []int{i}, c.plans[i], c.o.Timings, ScreenNone, s.norms
 	tq, n := int64(len(c.tokens(i))/s.ix.dim), int64(len(s.sel.docs))
-	r.sh = shape{nq: 1, tq: tq, longest: tq, cand: n, list: min(n, boundChunk), last: min(n, boundChunk)}
+	r.sh, r.apart = shape{nq: 1, tq: tq, longest: tq, cand: n, list: min(n, boundChunk), last: min(n, boundChunk)}, false
 	if err := s.reserve(r.sh); err != nil {
 		return nil, 0, err
 	}

@@ -37,6 +37,13 @@ func (ix *Index) Trials() (text string, err error) {
 	return text, nil
 }
 
+// Apart makes a searcher send the screen's forms of queries up by themselves, or never.
+func (s *Searcher) Apart(yes bool) {
+	if s.apart = -1; yes {
+		s.apart = 1
+	}
+}
+
 // Narrow makes a searcher take what a screen left open in small parts, up to whole of its scores
 // at once.
 func (s *Searcher) Narrow(whole int64) { s.room, s.whole, s.portion = 100, whole, 7 }

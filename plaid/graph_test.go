@@ -29,7 +29,10 @@ func TestSequencesAreLegalOnCUDA(t *testing.T) {
 	queries := collection(142, 128, 5, 1, 17)
 	for _, screen := range []plaid.Screen{plaid.ScreenNone, plaid.ScreenF16, plaid.ScreenInt8, plaid.ScreenAuto} {
 		s := searcher(t, load(t, b, src, plaid.LoadOptions{Screen: screen}))
-		for i := range 4 {
+		for i := range 9 {
+			if i == 4 {
+				s.Apart(true)
+			}
 			for name, o := range ways {
 				if name == "bounds" { // reads scores that nobody wrote
 					continue

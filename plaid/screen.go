@@ -143,16 +143,16 @@ func (s *Searcher) screenable() bool {
 	return (ix.screens.halfExact || ix.invMax <= mostInverse) && largest <= large && ix.centroidNorm+ix.screens.largest <= large
 }
 
-// screened writes a query in the screen's form from token at on, and returns by how much a
+// screened writes a query in the screen's form from token at on, of forms, and returns by how much a
 // score of the screen may differ from the exact one. norm is that of its longest token.
 func (s *Searcher) screened(at int64, q []float32, norm float64) float64 {
 	ix, v, d := s.ix, &s.v, s.ix.dim
 	switch s.run.screen {
 	case ScreenF16:
-		num.F16.Encode32(part[byte](s.in, 0, &v.half)[2*at*int64(d):], q)
+		num.F16.Encode32(part[byte](s.forms, v.forms, &v.half)[2*at*int64(d):], q)
 		return ix.halfSlack(len(q)/d, norm)
 	case ScreenInt8:
-		small, unit := part[int8](s.in, 0, &v.small)[at*int64(d):], part[float32](s.in, 0, &v.unit)[at:]
+		small, unit := part[int8](s.forms, v.forms, &v.small)[at*int64(d):], part[float32](s.forms, v.forms, &v.unit)[at:]
 		total := 0.0
 		for t := 0; t*d < len(q); t++ {
 			total += ix.quantize(small[t*d:(t+1)*d], &unit[t], q[t*d:(t+1)*d])

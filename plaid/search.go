@@ -40,10 +40,11 @@ type Searcher struct {
 
 	sel      selection
 	plans    map[planKey]plan
-	in       []int64 // host side of the block that goes up, and of the one that comes down
-	out      []int64
-	blocks   struct{ small, up, down, left hostBlock } // what in and out are parts of, and what settle reads
-	norms    []float64                                 // of the longest token of each query of the call
+	in       []int64                                          // host side of the block that goes up, up to the screen's forms of queries
+	forms    []int64                                          // of those
+	out      []int64                                          // of the block that comes down
+	blocks   struct{ small, up, forms, down, left hostBlock } // what these are parts of, and what settle reads
+	norms    []float64                                        // of the longest token of each query of the call
 	floats   []float32
 	ints     []int32
 	picked   canon.Selector[canon.Fixed, int64]
@@ -63,6 +64,7 @@ type Searcher struct {
 	portion     int
 
 	measuring bool // screens are compared: nothing may fall back
+	apart     int  // in tests: the screen's forms go up by themselves, 1, or not, −1, whatever the device
 }
 
 // NewSearcher makes the stream of one goroutine. Buffers come with the first search.
@@ -329,7 +331,7 @@ func (s *Searcher) Close() error {
 		return errClosed("searcher")
 	}
 	s.closed = true
-	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.down.free(), s.blocks.left.free()}
+	errs := []error{s.forget(), s.steps.close(), s.blocks.small.free(), s.blocks.up.free(), s.blocks.forms.free(), s.blocks.down.free(), s.blocks.left.free()}
 	for _, b := range []backend.Buffer{s.work, s.listing} {
 		if b != nil {
 			errs = append(errs, b.Free())

@@ -27,6 +27,7 @@ import (
 var (
 	backendFlag   = flag.String("backend", "", "backend of BenchmarkSearchBuilt; simd if empty")
 	screenFlag    = flag.String("screen", "", "screen of the index")
+	togetherFlag  = flag.Bool("together", false, "the screen's forms of queries go up with the rest")
 	documentsFlag = flag.Int("documents", 5000, "documents of BenchmarkSearchBuilt")
 )
 
@@ -119,6 +120,9 @@ func asked(a *build.Arrays, n int) plaid.Tokens {
 // of each stage, launched one after another and not as a graph.
 func searchAll(b *testing.B, ix *plaid.Index, q plaid.Tokens, o plaid.SearchOptions) {
 	s := searcher(b, ix)
+	if *togetherFlag {
+		s.Apart(false)
+	}
 	var stats []*plaid.Stats
 	for range 3 {
 		var err error

@@ -49,7 +49,7 @@ type views struct {
 	approxShift, shift       backend.View
 	screenShift              backend.View
 	query, half, small, unit backend.View
-	upload                   int64 // bytes from 0 on
+	forms, upload            int64 // bytes from 0 on: up to the screen's forms, and with them
 
 	score, cellScore, live, allowed      backend.View
 	candidate, approx                    backend.View
@@ -84,6 +84,7 @@ func (s *Searcher) layout(sh shape) (v views) {
 	v.queryOff = kernel.DeviceOffsets(l.place(backend.I64, sh.nq+1), sh.tq, sh.longest)
 	v.approxShift, v.shift, v.screenShift = l.place(backend.I32, sh.nq), l.place(backend.I32, sh.nq), l.place(backend.I32, sh.nq)
 	v.query = l.place(backend.F32, sh.tq, d)
+	v.forms = l.at
 	switch s.form {
 	case ScreenF16:
 		v.half = l.place(backend.F16, sh.tq, d)

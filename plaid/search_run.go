@@ -25,6 +25,7 @@ type sequence struct {
 	scales []canon.Scale
 	slack  []float64 // by how much a screened score may be wrong, per query
 	floor  float64   // documents that score less are not asked for
+	apart  bool      // the screen's forms of the queries go up when what needs none is under way
 	timed  bool
 }
 
@@ -95,7 +96,19 @@ func (s *Searcher) start(last int64) error {
 	if err := s.reserve(sh); err != nil {
 		return err
 	}
+	r.apart = s.goApart()
 	return s.uploadQueries()
+}
+
+// goApart reports whether to make the screen's forms of the queries while the device is at
+// work: it has to be one that goes on by itself, and there has to be something to do.
+func (s *Searcher) goApart() bool {
+	r := &s.run
+	if r.screen == ScreenNone || s.measuring || r.timed || s.apart < 0 || r.p.method != MethodProbe && r.screen != ScreenInt8 {
+		return false
+	}
+	_, alone := s.stream.(backend.GraphCapturer)
+	return s.apart > 0 || alone && s.v.upload >= pinFrom
 }
 
 // firstLast is how many documents a screen leaves at first: enough to tell the first k apart
@@ -163,13 +176,15 @@ func (s *Searcher) reserve(sh shape) error {
 	if s.v.upload < pinFrom {
 		s.in = s.blocks.small.words
 	}
+	s.forms = s.in[s.v.forms/8:]
 	return nil
 }
 
 // hostSide makes room for what goes up and what comes down.
 func (s *Searcher) hostSide() error {
 	pin, _ := s.ix.dev.(backend.PinnedAllocator)
-	err := errors.Join(s.blocks.small.renew(nil, min(s.most.upload, pinFrom)), s.blocks.up.free(), s.blocks.down.renew(pin, s.most.size-s.most.download))
+	err := errors.Join(s.blocks.small.renew(nil, min(s.most.upload, pinFrom)), s.blocks.up.free(), s.blocks.forms.free(),
+		s.blocks.down.renew(pin, s.most.size-s.most.download))
 	if err == nil && s.most.upload >= pinFrom {
 		err = s.blocks.up.renew(pin, s.most.upload)
 	}
@@ -204,7 +219,8 @@ func part[T any](block []int64, base int64, v *backend.View) []T {
 	return unsafe.Slice((*T)(at), n)
 }
 
-// uploadQueries fills the block that goes up: offsets, scales, tokens in each form.
+// uploadQueries fills the block that goes up: offsets, scales, tokens in each form, or all but
+// the screen's.
 func (s *Searcher) uploadQueries() error {
 	r, v, d := &s.run, &s.v, int64(s.ix.dim)
 	off := part[int64](s.in, 0, &v.queryOff.View)
@@ -227,12 +243,18 @@ func (s *Searcher) uploadQueries() error {
 		off[e+1] = at
 	}
 	r.slack = slices.Grow(r.slack[:0], len(r.group))[:len(r.group)]
-	eachQuery(len(r.group), int(at*d), func(_, e int) {
+	size, workers := v.upload, int(at*d)
+	if r.apart {
+		size, workers = v.forms, 0 // copies alone take less time than sharing them
+	}
+	eachQuery(len(r.group), workers, func(_, e int) {
 		q := r.c.tokens(r.group[e])
 		copy(tokens[off[e]*d:], q)
-		r.slack[e] = s.screened(off[e], q, r.norms[r.group[e]])
+		if !r.apart {
+			r.slack[e] = s.screened(off[e], q, r.norms[r.group[e]])
+		}
 	})
-	if err := s.stream.Upload(s.work, 0, raw(s.in[:v.upload/8])); err != nil {
+	if err := s.stream.Upload(s.work, 0, raw(s.in[:size/8])); err != nil {
 		return err
 	}
 	if err := s.uploadListing(); err != nil {
@@ -247,19 +269,40 @@ func (s *Searcher) uploadQueries() error {
 	return s.mark("upload")
 }
 
+// uploadForms fills and uploads what uploadQueries left out. It takes memory that is not
+// page-locked: a transfer from there does not wait for what is under way.
+func (s *Searcher) uploadForms() error {
+	r, v := &s.run, &s.v
+	if need := v.upload - v.forms; int64(len(s.blocks.forms.words))*8 < need {
+		if err := s.blocks.forms.renew(nil, s.most.upload-s.most.forms); err != nil {
+			return err
+		}
+	}
+	s.forms = s.blocks.forms.words
+	off, d := part[int64](s.in, 0, &v.queryOff.View), int64(s.ix.dim)
+	eachQuery(len(r.group), int(off[len(r.group)]*d), func(_, e int) {
+		r.slack[e] = s.screened(off[e], r.c.tokens(r.group[e]), r.norms[r.group[e]])
+	})
+	return s.stream.Upload(s.work, v.forms, raw(s.forms[:(v.upload-v.forms)/8]))
+}
+
 // enqueue launches the stages.
 func (s *Searcher) enqueue() error {
-	var err error
-	switch {
-	case s.run.p.method == MethodProbe:
-		err = s.reach()
-	case s.run.screen == ScreenInt8:
-		err = launch(s, &s.steps.centroids, kernels.CentroidScores, fillCentroids, "centroids")
-	}
-	if err != nil {
+	if err := s.approach(); err != nil {
 		return err
 	}
 	return s.rank()
+}
+
+// approach launches the stages before those that rank.
+func (s *Searcher) approach() error {
+	switch {
+	case s.run.p.method == MethodProbe:
+		return s.reach()
+	case s.run.screen == ScreenInt8:
+		return launch(s, &s.steps.centroids, kernels.CentroidScores, fillCentroids, "centroids")
+	}
+	return nil
 }
 
 // uploadListing lists every allowed document for every query of a scan.

@@ -42,7 +42,7 @@ func (s *Searcher) collect() error {
 		return err
 	}
 	s.kths = slices.Grow(s.kths[:0], len(r.group))[:len(r.group)]
-	const perResult = 16 // of reading a score, in components of a query
+	const perResult = 64 // of reading a score, in components of a query
 	eachQuery(len(r.group), perResult*len(r.group)*int(r.sh.last), func(w, e int) { s.kths[e] = s.readers[w].read(s, e) })
 	s.open = s.open[:0]
 	var err error
