@@ -473,7 +473,7 @@ func TestOneOfTwo(t *testing.T) {
 		{next, "centroids.npy", 128 + 3, []byte{0x41}, "0.inv_norms.npy: element"},
 		{"", "0.codes.npy", 128, []byte{3}, "or a code of the document, is wrong"},
 		{"", "0.codes.npy", 128, []byte{0}, "or a code of the document, is wrong"},
-		{"", "ivf.npy", 128, []byte{2}, "the list, or"},
+		{"", "ivf.npy", 128 + 3*8, []byte{1}, "ivf.npy: element 3: document 1 in the list of centroid 1 owns no token of it: the list, or"},
 	} {
 		dir := ""
 		if c.source == "" {
