@@ -2,6 +2,8 @@
 
 package simd
 
+import "unsafe"
+
 // maxsimUnits are the levels' arithmetic by variant. The chains of avx2 and avx512 have
 // the same links, so they agree bit for bit; pairs of bf16 are rounded differently.
 var maxsimUnits = func() map[string]*maxsimUnit {
@@ -13,7 +15,8 @@ var maxsimUnits = func() map[string]*maxsimUnit {
 	avx2.widen, avx2.decode, avx2.normalize = widenAVX2, decodeAVX2, maxsimNormalizeAVX2
 
 	avx512 := avx2
-	avx512.width, avx512.vectors, avx512.max = 16, 2, maxsimMaxAVX512
+	avx512.width, avx512.vectors = 16, 2
+	avx512.max, avx512.pack16 = maxsimMaxAVX512, pack16AVX512
 	avx512.f32 = [5]func(*float32, *float32, int, int, int, *float32){1: maxsimDotsF32x1AVX512, 2: maxsimDotsF32x2AVX512}
 	avx512.bf16 = [5]func(*float32, *uint16, int, int, int, *float32){1: maxsimDotsBF16x1AVX512, 2: maxsimDotsBF16x2AVX512}
 
@@ -35,6 +38,18 @@ func packAVX2(src *float32, stride, rows, d int, panel *float32, lanes int) {
 	maxsimPackF32AVX2(src, stride, rows, full, panel, lanes)
 	if full < d {
 		maxsimPackGeneric(add(src, full), stride, rows, d-full, add(panel, full*lanes), lanes)
+	}
+}
+
+// pack16AVX512 leaves what is beyond a multiple of 4 components to the portable body.
+func pack16AVX512(src *float32, stride, d int, panel *float32, lanes int) {
+	full := d &^ 3
+	maxsimPackF32AVX512(src, stride, full, panel, lanes)
+	if full < d {
+		rest := unsafe.Add(unsafe.Pointer(src), full*4)
+		for j := 0; j < 16; j += packRows {
+			maxsimPackGeneric((*float32)(unsafe.Add(rest, j*stride)), stride, packRows, d-full, add(panel, full*lanes+j), lanes)
+		}
 	}
 }
 

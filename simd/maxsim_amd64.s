@@ -14271,6 +14271,64 @@ end:
 	VZEROUPPER
 	RET
 
+// func maxsimPackF32AVX512(src *float32, stride int, d int, panel *float32, lanes int)
+// Requires: AVX, AVX512F
+TEXT ·maxsimPackF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ src+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ d+16(FP), DX
+	MOVQ panel+24(FP), BX
+	MOVQ lanes+32(FP), SI
+	SHLQ $0x02, SI
+	LEAQ (CX)(CX*2), DI
+	LEAQ (SI)(SI*2), R8
+	LEAQ (AX)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	SHRQ $0x02, DX
+	JZ   end
+
+pass:
+	VMOVUPS      (AX), X0
+	VINSERTF32X4 $0x01, (R9), Z0, Z0
+	VINSERTF32X4 $0x02, (R10), Z0, Z0
+	VINSERTF32X4 $0x03, (R11), Z0, Z0
+	VMOVUPS      (AX)(CX*1), X1
+	VINSERTF32X4 $0x01, (R9)(CX*1), Z1, Z1
+	VINSERTF32X4 $0x02, (R10)(CX*1), Z1, Z1
+	VINSERTF32X4 $0x03, (R11)(CX*1), Z1, Z1
+	VMOVUPS      (AX)(CX*2), X2
+	VINSERTF32X4 $0x01, (R9)(CX*2), Z2, Z2
+	VINSERTF32X4 $0x02, (R10)(CX*2), Z2, Z2
+	VINSERTF32X4 $0x03, (R11)(CX*2), Z2, Z2
+	VMOVUPS      (AX)(DI*1), X3
+	VINSERTF32X4 $0x01, (R9)(DI*1), Z3, Z3
+	VINSERTF32X4 $0x02, (R10)(DI*1), Z3, Z3
+	VINSERTF32X4 $0x03, (R11)(DI*1), Z3, Z3
+	VUNPCKLPS    Z1, Z0, Z4
+	VUNPCKHPS    Z1, Z0, Z5
+	VUNPCKLPS    Z3, Z2, Z6
+	VUNPCKHPS    Z3, Z2, Z7
+	VSHUFPS      $0x44, Z6, Z4, Z8
+	VSHUFPS      $0xee, Z6, Z4, Z4
+	VSHUFPS      $0x44, Z7, Z5, Z6
+	VSHUFPS      $0xee, Z7, Z5, Z5
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z4, (BX)(SI*1)
+	VMOVUPS      Z6, (BX)(SI*2)
+	VMOVUPS      Z5, (BX)(R8*1)
+	LEAQ         (BX)(SI*4), BX
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, R9
+	ADDQ         $0x00000010, R10
+	ADDQ         $0x00000010, R11
+	DECQ         DX
+	JNZ          pass
+
+end:
+	VZEROUPPER
+	RET
+
 // func maxsimPrefetchAVX2(p *byte, n int)
 // Requires: MMX+
 TEXT ·maxsimPrefetchAVX2(SB), NOSPLIT, $0-16

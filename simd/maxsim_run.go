@@ -152,26 +152,37 @@ func (m *maxsim) panelAt(g *queryGroup, at int64) (panel *float32, lanes int64) 
 func (m *maxsim) pack(g queryGroup) {
 	for at := int64(0); at < g.lanes; {
 		panel, lanes := m.panelAt(&g, at)
-		for j := int64(0); j < lanes; j += packRows {
+		for j := int64(0); j < lanes; {
 			token := min(g.from+at+j, g.to-1) // lanes beyond the tokens repeat the last
-			n := min(packRows, g.to-token)
+			rows := m.packStep(g.to - token)
+			n := min(rows, g.to-token)
 			if ahead := token + n; ahead < m.tq {
-				m.ask(unsafe.Add(m.query, ahead*m.rowBytes()), min(packRows, m.tq-ahead)*m.rowBytes())
+				m.ask(unsafe.Add(m.query, ahead*m.rowBytes()), min(rows, m.tq-ahead)*m.rowBytes())
 			} else {
 				m.ask(m.doc, min(askDocs, m.td*m.rowBytes())) // later ones are asked for by the products
 			}
 			m.packTokens(token, n, add(panel, int(j)), int(lanes))
 			if m.queryScale != nil {
-				for i := range int64(packRows) {
+				for i := range rows {
 					m.laneScale[g.lane+at+j+i] = m.queryScale[min(token+i, g.to-1)]
 				}
 			}
+			j += rows
 		}
 		at += lanes
 	}
 }
 
-// packTokens packs n query tokens, 1 to 8, as lanes of a panel.
+// packStep is the rows to pack at once where n are left: whole vectors of 16 lanes are never
+// in two panels.
+func (m *maxsim) packStep(n int64) int64 {
+	if m.unit.pack16 != nil && n >= 16 && (m.unit.pairs || m.kind == rowF32 || m.converts()) {
+		return 16
+	}
+	return packRows
+}
+
+// packTokens packs n query tokens, 1 to 8 or 16, as lanes of a panel.
 func (m *maxsim) packTokens(token, n int64, panel *float32, lanes int) {
 	src, stride, kind := unsafe.Add(m.query, token*m.d*rowSizes[m.kind]), m.d*rowSizes[m.kind], m.kind
 	if m.converts() {
@@ -182,19 +193,24 @@ func (m *maxsim) packTokens(token, n int64, panel *float32, lanes int) {
 		kind = m.convertedKind()
 	}
 	u, d := m.unit, int(m.d)
-	switch {
-	case kind == rowF32:
-		u.pack((*float32)(src), int(stride), int(n), d, panel, lanes)
-	case !u.pairs:
+	if kind != rowF32 && !u.pairs {
 		u.packBF16((*uint16)(src), int(stride), int(n), d, panel, lanes)
-	default:
-		u.pack((*float32)(src), int(stride), int(n), d/2, panel, lanes)
-		if d%2 == 1 { // the last component is paired with zero
-			for i := range packRows {
-				row := unsafe.Add(src, min(int64(i), n-1)*stride)
-				last := uint32(*(*uint16)(unsafe.Add(row, (d-1)*2)))
-				*add((*uint32)(unsafe.Pointer(panel)), d/2*lanes+i) = last
-			}
+		return
+	}
+	words := d
+	if u.pairs {
+		words = d / 2
+	}
+	if n == 16 {
+		u.pack16((*float32)(src), int(stride), words, panel, lanes)
+	} else {
+		u.pack((*float32)(src), int(stride), int(n), words, panel, lanes)
+	}
+	if u.pairs && d%2 == 1 { // the last component is paired with zero
+		for i := range max(packRows, int(n)) {
+			row := unsafe.Add(src, min(int64(i), n-1)*stride)
+			last := uint32(*(*uint16)(unsafe.Add(row, (d-1)*2)))
+			*add((*uint32)(unsafe.Pointer(panel)), d/2*lanes+i) = last
 		}
 	}
 }

@@ -139,6 +139,12 @@ func maxsimPackF32AVX2(src *float32, stride int, rows int, d int, panel *float32
 //go:noescape
 func maxsimPackBF16AVX2(src *uint16, stride int, rows int, d int, panel *float32, lanes int)
 
+// maxsimPackF32AVX512 sets panel[k*lanes+j] to component k of row j, for 16 rows of d 32-bit components,
+// a multiple of 4, that are stride bytes apart. Reference: maxsimPackGeneric.
+//
+//go:noescape
+func maxsimPackF32AVX512(src *float32, stride int, d int, panel *float32, lanes int)
+
 // maxsimPrefetchAVX2 asks for the lines of n bytes, at least 1, from p on; n is rounded up to whole lines.
 //
 //go:noescape

@@ -32,6 +32,8 @@ type maxsimUnit struct {
 	// and beyond rows (1 to 8) repeat the last; packBF16 widens.
 	pack     func(src *float32, stride, rows, d int, panel *float32, lanes int)
 	packBF16 func(src *uint16, stride, rows, d int, panel *float32, lanes int)
+	// pack16 is pack for 16 rows, all given; nil where vectors are narrower.
+	pack16 func(src *float32, stride, d int, panel *float32, lanes int)
 	// prefetch asks for n bytes, at least 1, that will be read soon; nil: the hardware has to guess.
 	prefetch func(p *byte, n int)
 	// widen and decode convert n components to f32.

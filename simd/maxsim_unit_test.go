@@ -112,6 +112,19 @@ func TestRowsEqualGeneric(t *testing.T) {
 					require.Equal(t, num.BF16ToFloat32(h[i]), got[i], what)
 				}
 			}
+			if u.pack16 != nil {
+				lanes, stride := u.width*u.vectors, d+3
+				f := make([]float32, 16*stride)
+				for i := range f {
+					f[i] = float32(r.NormFloat64())
+				}
+				want, got := make([]float32, d*lanes), make([]float32, d*lanes)
+				for j := 0; j < 16; j += packRows {
+					maxsimPackGeneric(&f[j*stride], stride*4, packRows, d, &want[j], lanes)
+				}
+				u.pack16(&f[0], stride*4, d, &got[0], lanes)
+				require.Equal(t, want, got, "%s, 16 rows of %d", name, d)
+			}
 			x := make([]float32, (d+7)&^7)
 			for i := range d {
 				x[i] = float32(r.NormFloat64())

@@ -28,6 +28,7 @@ var _ = register("maxsim", func(c *build.Context) {
 	scaleDots(c)
 	packRows(c, false)
 	packRows(c, true)
+	packSixteen(c)
 	prefetchBytes(c)
 	widenRow(c)
 	decodeRow(c, false)

@@ -60,11 +60,62 @@ func packRows(c *build.Context, bf16 bool) {
 				c.VMOVUPS(Mem{Base: row[i], Index: k, Scale: 1, Disp: 16 * half}, r[i].AsX())
 				c.VINSERTF128(U8(1), Mem{Base: row[i+4], Index: k, Scale: 1, Disp: 16 * half}, r[i], r[i])
 			}
-			out := transpose4(c, r)
+			out := transpose4(c, r, c.YMM)
 			storeRows(c, out[:], panel, pitch, pitch3)
 		}
 	}
 	c.ADDQ(U32(8*size), k)
+	c.JNZ(LabelRef("pass"))
+	c.Label("end")
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// packSixteen emits the transposition of 16 query tokens, 4 components a time: half the
+// stores of two times 8.
+func packSixteen(c *build.Context) {
+	begin(c, "maxsimPackF32AVX512", "func(src *float32, stride, d int, panel *float32, lanes int)",
+		"maxsimPackF32AVX512 sets panel[k*lanes+j] to component k of row j, for 16 rows of d 32-bit components,",
+		"a multiple of 4, that are stride bytes apart. Reference: maxsimPackGeneric.")
+	src, stride, d := load(c, "src"), load(c, "stride"), load(c, "d")
+	panel, pitch := load(c, "panel"), load(c, "lanes")
+	c.SHLQ(U8(2), pitch)
+	stride3, pitch3 := c.GP64(), c.GP64()
+	c.LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+	c.LEAQ(Mem{Base: pitch, Index: pitch, Scale: 2}, pitch3)
+	var row [4]reg.Register // every fourth
+	row[0] = src
+	for i := 1; i < len(row); i++ {
+		row[i] = c.GP64()
+		c.LEAQ(Mem{Base: row[i-1], Index: stride, Scale: 4}, row[i])
+	}
+	c.SHRQ(U8(2), d)
+	c.JZ(LabelRef("end"))
+	c.Label("pass")
+	var r [4]reg.VecVirtual
+	for i := range r { // rows i, i+4, i+8, i+12
+		r[i] = c.ZMM()
+		for j, base := range row {
+			at := Mem{Base: base}
+			switch i {
+			case 1, 2:
+				at.Index, at.Scale = stride, uint8(i)
+			case 3:
+				at.Index, at.Scale = stride3, 1
+			}
+			if j == 0 {
+				c.VMOVUPS(at, r[i].AsX())
+			} else {
+				c.VINSERTF32X4(U8(j), at, r[i], r[i])
+			}
+		}
+	}
+	out := transpose4(c, r, c.ZMM)
+	storeRows(c, out[:], panel, pitch, pitch3)
+	for _, base := range row {
+		c.ADDQ(U32(16), base)
+	}
+	c.DECQ(d)
 	c.JNZ(LabelRef("pass"))
 	c.Label("end")
 	c.VZEROUPPER()
@@ -80,16 +131,16 @@ func storeRows(c *build.Context, v []reg.VecVirtual, panel, pitch, pitch3 reg.Re
 	c.LEAQ(Mem{Base: panel, Index: pitch, Scale: 4}, panel)
 }
 
-// transpose4 emits the transposition of 4 rows of 4 32-bit elements in each 128-bit half.
-func transpose4(c *build.Context, r [4]reg.VecVirtual) (out [4]reg.VecVirtual) {
+// transpose4 emits the transposition of 4 rows of 4 32-bit elements in each 128 bits.
+func transpose4(c *build.Context, r [4]reg.VecVirtual, vector func() reg.VecVirtual) (out [4]reg.VecVirtual) {
 	var t [4]reg.VecVirtual
 	for i := 0; i < 4; i += 2 { // pairs of rows, interleaved
-		t[i], t[i+1] = c.YMM(), c.YMM()
+		t[i], t[i+1] = vector(), vector()
 		c.VUNPCKLPS(r[i+1], r[i], t[i])
 		c.VUNPCKHPS(r[i+1], r[i], t[i+1])
 	}
 	for i := range out {
-		out[i] = c.YMM()
+		out[i] = vector()
 		c.VSHUFPS(U8([]int{0x44, 0xee}[i%2]), t[2+i/2], t[i/2], out[i])
 	}
 	return out
