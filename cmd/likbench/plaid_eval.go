@@ -205,15 +205,11 @@ func openJudged(folder string) (*judged, error) {
 
 // embeddedJudged is the embedded collection: unit document vectors, weighted queries.
 func embeddedJudged() (*judged, error) {
-	data, err := cranfield.Load()
+	e, err := embedded()
 	if err != nil {
 		return nil, err
 	}
-	enc, err := cranfield.LoadEncoder()
-	if err != nil {
-		return nil, err
-	}
-	model := enc.Fit(data.Texts())
+	data, model := e.data, e.model
 	return &judged{name: "Cranfield", docs: encoded(model.Documents(cranfield.Cosine)), queries: encoded(model.Queries(cranfield.Cosine, data.Questions())),
 		qrels: data.Qrels(), ids: data.IDs()}, nil
 }

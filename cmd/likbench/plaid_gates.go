@@ -155,20 +155,13 @@ func (j *judged) width(ctx context.Context, dev backend.Device, dir string, bits
 // search compares the default search with exhaustive scores of what the index holds.
 func (j *judged) search(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, float rankings, row *benchsuite.IndexRow) error {
 	run := func(k int, o plaid.SearchOptions) (rankings, []*plaid.Stats, error) {
-		hits, stats, err := s.SearchBatch(ctx, queries, k, o)
-		out := make(rankings, len(hits))
-		for i, list := range hits {
-			for _, h := range list {
-				out[i] = append(out[i], h.ID)
-			}
-		}
-		return out, stats, err
+		return ranked(ctx, s, queries, k, o)
 	}
-	scan, _, err := run(top, plaid.SearchOptions{Method: plaid.MethodScan})
+	exact, bounds, err := run(top, plaid.SearchOptions{Preset: plaid.Exact})
 	if err != nil {
 		return err
 	}
-	exact, bounds, err := run(top, plaid.SearchOptions{Preset: plaid.Exact})
+	scan, err := j.scan(ctx, s, queries, exact, bounds)
 	if err != nil {
 		return err
 	}
@@ -200,6 +193,34 @@ func (j *judged) search(ctx context.Context, s *plaid.Searcher, queries plaid.To
 		row.Pruned += float64(b.Pruned) / float64(len(bounds)) / float64(len(j.ids))
 	}
 	return j.time(ctx, s, queries, row)
+}
+
+// ranked searches and keeps the order of documents.
+func ranked(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, k int, o plaid.SearchOptions) (rankings, []*plaid.Stats, error) {
+	hits, stats, err := s.SearchBatch(ctx, queries, k, o)
+	out := make(rankings, len(hits))
+	for i, list := range hits {
+		for _, h := range list {
+			out[i] = append(out[i], h.ID)
+		}
+	}
+	return out, stats, err
+}
+
+// quickScan is the queries that a quick run scans for beside preset exact.
+const quickScan = 25
+
+// scan ranks by scores of every document. Where preset exact did that too, a quick run does not
+// do all of it again: it compares the first queries and takes the others from there.
+func (j *judged) scan(ctx context.Context, s *plaid.Searcher, queries plaid.Tokens, exact rankings, how []*plaid.Stats) (rankings, error) {
+	n := queries.Len()
+	if j.quick && !slices.ContainsFunc(how, func(st *plaid.Stats) bool { return st.Method != plaid.MethodScan }) {
+		n = min(n, quickScan)
+	}
+	end := queries.Offsets[n]
+	first := plaid.Tokens{Vectors: queries.Vectors[:end*int64(queries.Dim)], Offsets: queries.Offsets[:n+1], Dim: queries.Dim}
+	scan, _, err := ranked(ctx, s, first, top, plaid.SearchOptions{Method: plaid.MethodScan})
+	return append(scan, exact[min(n, len(exact)):]...), err
 }
 
 // overlap is the mean share of the first ten of r that are among the first ten of o.
