@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -210,7 +211,7 @@ func addDecoded(ctx context.Context, c *cobra.Command, dev backend.Device, dst, 
 	if src, err = live(src); err != nil {
 		return err
 	}
-	dec, err := codec.NewDecoder(src.Centroids(), src.Dim(), src.Bits(), src.Weights())
+	d, err := decode(src)
 	if err != nil {
 		return err
 	}
@@ -219,13 +220,27 @@ func addDecoded(ctx context.Context, c *cobra.Command, dev backend.Device, dst, 
 	}
 	bar := newProgress(c.ErrOrStderr())
 	defer bar.close()
-	return addTo(ctx, c, dev, dst, &decoded{src, dec}, build.AddOptions{Progress: buildProgress(bar)}, bar)
+	return addTo(ctx, c, dev, dst, d, build.AddOptions{Progress: buildProgress(bar)}, bar)
 }
 
-// decoded is the documents of an index as vectors.
+// decoded is the documents of an index as vectors. Offsets and centroids are its own: those
+// of the index may be mappings of files, which others may cut short.
 type decoded struct {
-	src format.Source
-	dec *codec.Decoder
+	src     format.Source
+	offsets []int64
+	dec     *codec.Decoder
+}
+
+func decode(src format.Source) (*decoded, error) {
+	d := &decoded{src: src}
+	err := guarded(src, func() (err error) {
+		if d.offsets = slices.Clone(src.Offsets()); !slices.IsSorted(d.offsets) {
+			return fmt.Errorf("offsets of documents descend: %w", store.ErrCorrupt)
+		}
+		d.dec, err = codec.NewDecoder(slices.Clone(src.Centroids()), src.Dim(), src.Bits(), src.Weights())
+		return err
+	})
+	return d, err
 }
 
 // Dim implements build.Collection.
@@ -234,9 +249,8 @@ func (d *decoded) Dim() int { return d.src.Dim() }
 // Documents implements build.Collection.
 func (d *decoded) Documents() iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
-		off := d.src.Offsets()
-		for i := 1; i < len(off); i++ {
-			doc, err := d.document(off[i-1], off[i])
+		for i := 1; i < len(d.offsets); i++ {
+			doc, err := d.document(d.offsets[i-1], d.offsets[i])
 			if !yield(doc, err) || err != nil {
 				return
 			}

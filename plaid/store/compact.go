@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/likbench/likbench/plaid/codec"
 	"github.com/likbench/likbench/plaid/format"
@@ -194,12 +195,14 @@ func (w *Writer) AppendIndex(s *Snapshot) (shift int64, err error) {
 	}
 	mine := &Snapshot{m: w.next, regions: make([]region, len(w.next.files))}
 	mine.regions[0] = cells // centroids are the first kind
-	err = s.Guard(func() error { return sameCodec(s.dir, mine, s) })
+	err = s.Guard(func() error {
+		if s.Documents() > 0 && s.IDs()[0] < w.next.nextID {
+			shift = w.next.nextID
+		}
+		return sameCodec(s.dir, mine, s)
+	})
 	if err = errors.Join(err, cells.release()); err != nil {
 		return 0, err
-	}
-	if s.Documents() > 0 && s.IDs()[0] < w.next.nextID {
-		shift = w.next.nextID
 	}
 	if s.NextID() > math.MaxInt64-shift {
 		return 0, input("IDs", -1, ErrRange, "ids below %d moved up by %d", s.NextID(), shift)
@@ -239,11 +242,17 @@ func merge(dst string, sources []string, d disk) (shifts []int64, err error) {
 		if open[i], err = Open(dir); err != nil {
 			return nil, err
 		}
-		if err := sameCodec(dir, open[0], open[i]); err != nil {
+		if err := open[0].Guard(func() error {
+			return open[i].Guard(func() error { return sameCodec(dir, open[0], open[i]) })
+		}); err != nil {
 			return nil, err
 		}
 	}
-	w, err := create(dst, open[0].codec(), Options{BlockBytes: int(open[0].m.block)}, d)
+	c, err := codecOf(open[0])
+	if err != nil {
+		return nil, err
+	}
+	w, err := create(dst, c, Options{BlockBytes: int(open[0].m.block)}, d)
 	if err != nil {
 		return nil, err
 	}
@@ -259,16 +268,52 @@ func merge(dst string, sources []string, d disk) (shifts []int64, err error) {
 	return shifts, err
 }
 
-// codec is what the snapshot's codes mean.
-func (s *Snapshot) codec() Codec {
-	return Codec{s.m.dim, s.m.bits, s.Centroids(), s.m.cutoffs, s.m.weights, s.m.average, s.m.threshold}
+// guarded runs f, which reads a source, inside its Guard if it has one.
+func guarded(s format.Source, f func() error) error {
+	if g, ok := s.(interface{ Guard(f func() error) error }); ok {
+		return g.Guard(f)
+	}
+	return f()
+}
+
+// codecOf is what the codes of a source mean, with centroids of its own: whoever writes them
+// has files and locks to give back, and is not to be stopped by a fault in the source.
+func codecOf(s format.Source) (c Codec, err error) {
+	err = guarded(s, func() error {
+		c = Codec{s.Dim(), s.Bits(), slices.Clone(s.Centroids()), s.Cutoffs(), s.Weights(), s.AverageResidual(), s.ClusterThreshold()}
+		return nil
+	})
+	return c, err
+}
+
+// offsetsOf are a source's offsets, read once.
+func offsetsOf(s format.Source) (offsets []int64, err error) {
+	err = guarded(s, func() error { offsets = slices.Clone(s.Offsets()); return nil })
+	if err == nil && len(offsets) == 0 {
+		err = input("Offsets", -1, codec.ErrLength, "none, a source without documents has one")
+	}
+	for j := 1; j < len(offsets) && err == nil; j++ {
+		if offsets[j] < offsets[j-1] {
+			err = input("Offsets", int64(j), codec.ErrLength, "%d after %d", offsets[j], offsets[j-1])
+		}
+	}
+	return offsets, err
 }
 
 // Import makes an index of one in another layout, or in memory: codes and residual bytes as
 // they are, norms computed, ids from 0. The folder is as for Create. It fails with the
-// errors of Create, of Append, and of reading the source; nothing is left then.
+// errors of Create, of Append, and of reading the source, which a snapshot's Guard covers;
+// nothing is left then.
 func Import(dst string, s format.Source, o Options) (err error) {
-	w, err := Create(dst, Codec{s.Dim(), s.Bits(), s.Centroids(), s.Cutoffs(), s.Weights(), s.AverageResidual(), s.ClusterThreshold()}, o)
+	c, err := codecOf(s)
+	if err != nil {
+		return err
+	}
+	offsets, err := offsetsOf(s)
+	if err != nil {
+		return err
+	}
+	w, err := Create(dst, c, o)
 	if err != nil {
 		return err
 	}
@@ -277,7 +322,6 @@ func Import(dst string, s format.Source, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	offsets := s.Offsets()
 	for from := 0; from < len(offsets)-1; {
 		to := from + 1
 		for to < len(offsets)-1 && to-from < runDocuments && offsets[to+1]-offsets[from] <= runTokens {
@@ -287,7 +331,7 @@ func Import(dst string, s format.Source, o Options) (err error) {
 		for j := from; j < to; j++ {
 			b.Lens = append(b.Lens, offsets[j+1]-offsets[j])
 		}
-		n := max(offsets[to]-offsets[from], 0) // what descends is refused by Append
+		n := offsets[to] - offsets[from]
 		b.Codes, b.Residuals = make([]int32, n), make([]byte, n*int64(row))
 		if err := errors.Join(s.ReadCodes(b.Codes, offsets[from]), s.ReadResiduals(b.Residuals, offsets[from])); err != nil {
 			return err

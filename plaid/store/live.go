@@ -10,8 +10,11 @@ import (
 // Compacted is the snapshot without its deleted documents, as Compact would leave it: what
 // layouts without tombstones can be written of. It is the snapshot itself where nothing is
 // deleted, and otherwise has offsets of its own, 8 bytes a document. It ends with the snapshot.
-// Offsets that descend fail with ErrCorrupt.
+// Offsets that descend fail with ErrCorrupt, a closed snapshot with ErrClosed.
 func (s *Snapshot) Compacted() (format.Source, error) {
+	if s.isClosed() {
+		return nil, fail(s.dir, ErrClosed)
+	}
 	if s.m.deleted == 0 {
 		return s, nil
 	}

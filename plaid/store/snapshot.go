@@ -17,9 +17,10 @@ import (
 // one without.
 //
 // Slices are mappings of files. They are not to be written, which would end the process, nor
-// used after Close. On disk they are what a writer checked; Check finds where that is no
-// longer so, and whoever reads a folder of unknown origin without it has to expect codes,
-// offsets and documents out of range. ReadCodes checks what it reads.
+// used after Close, when the methods that give them give nil. On disk they are what a writer
+// checked; Check finds where that is no longer so, and whoever reads a folder of unknown
+// origin without it has to expect codes, offsets and documents out of range. ReadCodes checks
+// what it reads.
 type Snapshot struct {
 	dir      string
 	m        *manifest
@@ -29,8 +30,8 @@ type Snapshot struct {
 	mu     sync.RWMutex // Close against methods that copy
 	closed bool
 
-	once          sync.Once
-	listOffsets   []int64
+	joining       sync.Mutex
+	listOffsets   []int64 // once they are joined
 	listDocuments []int32
 }
 
@@ -212,21 +213,28 @@ func (s *Snapshot) Deleted() []int32 {
 // Lists are the inverted lists: documents[offsets[c]:offsets[c+1]] are the positions of the
 // documents that own a token of centroid c, ascending, deleted ones included. Several files
 // are joined in memory at the first call; later ones, and those with one file, copy nothing.
+// A closed snapshot has none.
 func (s *Snapshot) Lists() (offsets []int64, documents []int32) {
-	s.once.Do(func() {
-		l := lister{k: s.m.k}
-		for i := range s.m.files {
-			if e := &s.m.files[i]; e.kind == fileLists {
-				o, d := splitLists(s.regions[i].data, s.m.k)
-				l.offsets, l.segments = append(l.offsets, o), append(l.segments, d)
-			}
+	if s.isClosed() {
+		return nil, nil
+	}
+	s.joining.Lock()
+	defer s.joining.Unlock()
+	if s.listOffsets != nil {
+		return s.listOffsets, s.listDocuments
+	}
+	l := lister{k: s.m.k}
+	for i := range s.m.files {
+		if e := &s.m.files[i]; e.kind == fileLists {
+			o, d := splitLists(s.regions[i].data, s.m.k)
+			l.offsets, l.segments = append(l.offsets, o), append(l.segments, d)
 		}
-		if len(l.segments) == 1 {
-			s.listOffsets, s.listDocuments = l.offsets[0], l.segments[0]
-		} else {
-			s.listOffsets, s.listDocuments = l.merge()
-		}
-	})
+	}
+	if len(l.segments) == 1 {
+		s.listOffsets, s.listDocuments = l.offsets[0], l.segments[0]
+	} else {
+		s.listOffsets, s.listDocuments = l.merge()
+	}
 	return s.listOffsets, s.listDocuments
 }
 
@@ -237,6 +245,9 @@ func splitLists(data []byte, k int64) (offsets []int64, documents []int32) {
 
 // Decoder rebuilds the index's vectors.
 func (s *Snapshot) Decoder() (*codec.Decoder, error) {
+	if s.isClosed() {
+		return nil, fail(s.dir, ErrClosed)
+	}
 	return codec.NewDecoder(s.Centroids(), s.m.dim, s.m.bits, s.m.weights)
 }
 
@@ -248,7 +259,7 @@ func (s *Snapshot) ReadCodes(dst []int32, from int64) error {
 	if err := s.span(from, int64(len(dst))); err != nil {
 		return err
 	}
-	if err := s.Guard(func() error { copy(dst, s.Codes()[from:]); return nil }); err != nil {
+	if err := s.guard(func() error { copy(dst, s.Codes()[from:]); return nil }); err != nil {
 		return err
 	}
 	if at := outside(dst, s.m.k); at >= 0 {
@@ -269,7 +280,7 @@ func (s *Snapshot) ReadResiduals(dst []byte, from int64) error {
 	if err := s.span(from, int64(len(dst))/row); err != nil {
 		return err
 	}
-	return s.Guard(func() error { copy(dst, s.Residuals()[from*row:]); return nil })
+	return s.guard(func() error { copy(dst, s.Residuals()[from*row:]); return nil })
 }
 
 func (s *Snapshot) span(from, n int64) error {
@@ -285,8 +296,22 @@ func (s *Snapshot) span(from, n int64) error {
 // Guard runs f and turns a fault in a mapping into an error wrapping ErrChanged: somebody cut
 // a file of the index short, which no writer of ours does, or its medium failed. It covers
 // what f does on the calling goroutine. f is then stopped where it was, with its deferred
-// calls run. Faults elsewhere pass on.
-func (s *Snapshot) Guard(f func() error) (err error) {
+// calls run. Faults elsewhere pass on. On a closed snapshot f is not run: ErrClosed.
+func (s *Snapshot) Guard(f func() error) error {
+	if s.isClosed() {
+		return fail(s.dir, ErrClosed)
+	}
+	return s.guard(f)
+}
+
+func (s *Snapshot) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// guard is Guard for those who hold mu.
+func (s *Snapshot) guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
