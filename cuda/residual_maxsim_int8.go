@@ -20,13 +20,18 @@ func residualInt8MMA(instance string, bytes int64) bool {
 	l := residualLimits{instance, "mma", 8, screenD, 2, []int{1}}
 	var stages []Stage[kernels.ResidualMaxSimInt8Args]
 	for i, f := range packedForms {
-		steps := 4 * f.words / f.bits
-		stages = append(stages, Stage[kernels.ResidualMaxSimInt8Args]{Name: f.name, Shared: int(int8Tiles.shared(steps, true)),
-			Geometry: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call, g *Geometry) {
-				int8Tiles.grid(g, c.Axes[3], c.Axes[8], c.Axes[6], a.QueryOff.Max)
-				g.Shared = uint32(int8Tiles.shared(steps, c.Axes[3] > 1 || c.Axes[1] > chunkRows))
-				g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5])
-			}})
+		add := func(name string, shares bool) {
+			shared := int8Tiles.shared(4*f.words/f.bits, shares)
+			stages = append(stages, Stage[kernels.ResidualMaxSimInt8Args]{Name: name, Shared: int(shared), Early: true,
+				Geometry: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call, g *Geometry) {
+					int8Tiles.grid(g, c.Axes[3], c.Axes[8], c.Axes[6], a.QueryOff.Max)
+					g.Shared = uint32(shared)
+					several := c.Axes[3] > 1 || c.Axes[1] > chunkRows
+					g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5]) || shares && !several
+				}})
+		}
+		add(f.name, false)
+		add(f.name+"_shared", true)
 	}
 	return Bind(kernels.ResidualMaxSimInt8, backend.Binding{
 		Kernel: instance, Variant: "mma", Requires: []string{"sm_80"}, Class: plaidClass, Tile: map[string]int64{"tq": chunkRows, "td": 16, "d": 32},

@@ -17,10 +17,10 @@ const (
 	tileLongest = 1 << 24 // tokens of a document
 )
 
-// shared is the shared memory of a block for tiles of so many products; without several chunks it has maxima only.
-func (t residualTiles) shared(steps int64, several bool) int64 {
+// shared is the shared memory of a block for tiles of so many products; where no documents are shared it has maxima only.
+func (t residualTiles) shared(steps int64, shares bool) int64 {
 	best := t.warps * 32 * tileRow
-	if !several {
+	if !shares {
 		return best
 	}
 	return best + t.warps*(tileStep*steps+tileRest)

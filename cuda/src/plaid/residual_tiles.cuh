@@ -5,7 +5,8 @@
 // A block takes a group of queries, up to one for a warp, and the documents at some of their places. Where all queries have the
 // same documents there, its warps decode a stage of a tile each to shared memory, and each multiplies them with a chunk of its
 // own (together). Elsewhere a warp goes through the documents of its query and decodes for itself (alone), as it does where there
-// is one chunk only: then all warps share the places, and each has an equal run of tiles.
+// is one chunk only: then all warps share the places, and each has an equal run of tiles. These are two kernels with the same
+// grid, each of which passes over what is the other's: in one, each has too few registers.
 //
 // Rows past the end of a document repeat its last token, which no maximum notices.
 #pragma once
@@ -50,22 +51,22 @@ struct Part {
   int chunk, index, of;
 };
 
-// Tile is what a lane remembers of its two tokens of a tile, and of the next.
-template <int Words, int Vectors> struct Tile {
+// Tile is what a lane has of its two tokens of a tile: packed words, which make place for those of the tile two on.
+template <int Words> struct Tile {
   unsigned word[2][Words];
+  unsigned token[2]; // whose words were asked for last, or are next
+};
+
+// Scores are centroid scores and inverse norms of a lane's two tokens.
+template <int Vectors> struct Scores {
+  uint4 v[2][Vectors];
   float inverse[2];
-  uint4 score[2][Vectors];
-  bool strange[2];   // the code is unknown; where reads are not plain
-  unsigned token[2]; // of the next
-  int code[2];
+  bool strange[2]; // the code is unknown; where reads are not plain
 };
 
 // What an unknown code has instead of scores.
 __device__ const uint4 kLeftOut16 = {0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u}; // -inf in f16
 __device__ const uint4 kLeftOut32[2] = {{0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}, {0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}};
-
-// prefetchFar brings a line to the second-level cache.
-__device__ __forceinline__ void prefetchFar(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 // joinRows is, after maxima of eight query tokens of a lane, the maximum over the lanes with the same: of query token
 // Tiles::tileColumn.
@@ -101,19 +102,21 @@ __device__ __forceinline__ float joinRows(float (&m)[8]) {
 //	multiply(source)                     multiplies fragments, source(w, v), which come by word
 //	take(score, inverse, in, all)        has the maxima take the products
 //	join()                               the maximum of query token tileColumn(lane), over the lanes
-template <class Body, class Args> struct Tiles {
+// Shared is what a kernel is for: the places where the chunks of a group share documents, or all others. Together they would not
+// fit the registers.
+template <class Body, class Args, bool Shared> struct Tiles {
   using Store = typename Body::Store;
   using State = typename Body::State;
   static constexpr int kTileWarps = Body::kWarps, kTileThreads = kTileWarps * kLanes, kBestBytes = kTileThreads * kBestWords * 4;
   static constexpr int kStageBytes = kTileWarps * kTileTokens * 4; // a word for each token of a stage
   static constexpr int kWords = Body::kWords, kSteps = Body::kSteps, kWordSteps = kSteps / kWords, kVectors = sizeof(Store) / 2;
-  static constexpr int kAhead = sizeof(Store) == 2 ? 2 : 1; // tiles whose scores are on their way
   static constexpr int kFragmentBytes = kTileWarps * kSteps * kLanes * 16;
   // Shared memory: maxima; then, where chunks share documents, fragments and inverse norms of two stages, codes and
   // descriptions of four.
   static constexpr int kInverses = kBestBytes + 2 * kFragmentBytes, kCodes = kInverses + 2 * kStageBytes, kMarks = kCodes + 4 * kStageBytes;
-  static constexpr int kShared = kMarks + 4 * kTileWarps * 4;
-  using Tile = plaid::Tile<kWords, kVectors>;
+  static constexpr int kShared = Shared ? kMarks + 4 * kTileWarps * 4 : kBestBytes;
+  using Tile = plaid::Tile<kWords>;
+  using Scores = plaid::Scores<kVectors>;
 
   const Args& a;
   State& s;
@@ -220,73 +223,55 @@ template <class Body, class Args> struct Tiles {
     }
   };
 
-  // ahead starts to bring the packed words, codes and inverse norms some tiles on to the second-level cache: those that follow
-  // in memory, which in a scan are the next document's.
-  struct Ahead {
-    const unsigned char* base;
-    unsigned bytes, offset; // of a token; tokens ahead
-  };
-  __device__ __forceinline__ Ahead openAhead() const {
-    constexpr unsigned far = 4 * kTileTokens;
-    const int l = lane();
-    if (l < kTileTokens) return {(const unsigned char*)a.packed, (unsigned)a.rb, far + l};
-    const bool code = l < kTileTokens + 2 || !a.inv_norm;
-    return {(const unsigned char*)(code ? a.code : a.inv_norm), 4, far + l % 2 * 8};
-  }
-  __device__ __forceinline__ void prefetch(const Ahead& p, unsigned token) const {
-    prefetchFar(p.base + (unsigned long long)min(token + p.offset, (unsigned)a.td - 1) * p.bytes);
-  }
-
   template <bool Plain> __device__ __forceinline__ void fetchWords(Tile& t) const {
 #pragma unroll
     for (int h = 0; h < 2; h++) loadWords<Plain>(t.token[h], t.word[h]);
   }
-  __device__ __forceinline__ void fetchInverses(Tile& t) const {
+  __device__ __forceinline__ void fetchCodes(const Tile& t, int (&code)[2]) const {
 #pragma unroll
-    for (int h = 0; h < 2; h++) t.inverse[h] = inverseOf(t.token[h]);
-  }
-  __device__ __forceinline__ void fetchCodes(Tile& t) const {
-#pragma unroll
-    for (int h = 0; h < 2; h++) t.code[h] = codeOf(t.token[h]);
+    for (int h = 0; h < 2; h++) code[h] = codeOf(t.token[h]);
   }
 
-  // fetchScores looks at the codes, which have come. What is left out gets the score -inf, and a norm that keeps it.
-  template <bool Plain> __device__ __forceinline__ void fetchScores(Tile& t) const {
-    const bool strange[2] = {!known(t.code[0]), !known(t.code[1])};
+  // fetchScores looks at the codes of a tile, which have come. What is left out gets the score -inf, and a norm that keeps it.
+  template <bool Plain> __device__ __forceinline__ void fetchScores(const Tile& t, const int (&code)[2], Scores& to) const {
+    const bool strange[2] = {!known(code[0]), !known(code[1])};
+#pragma unroll
+    for (int h = 0; h < 2; h++) to.inverse[h] = inverseOf(t.token[h]);
     if (Plain) {
-      const unsigned char* from[2] = {scoresAt(t.code[0]), scoresAt(t.code[1])};
+      const unsigned char* from[2] = {scoresAt(code[0]), scoresAt(code[1])};
       if (__any_sync(kAllLanes, strange[0] || strange[1]))
 #pragma unroll
         for (int h = 0; h < 2; h++)
           if (strange[h]) {
             from[h] = (const unsigned char*)(sizeof(Store) == 2 ? &kLeftOut16 : kLeftOut32);
-            t.inverse[h] = 1.0f;
+            to.inverse[h] = 1.0f;
             faults.badCode(t.token[h]);
           }
-      loadScores<true>(from[0], 8, t.score[0]), loadScores<true>(from[1], 8, t.score[1]);
+      loadScores<true>(from[0], 8, to.v[0]), loadScores<true>(from[1], 8, to.v[1]);
       return;
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       if (strange[h]) faults.badCode(t.token[h]);
-      t.strange[h] = strange[h];
-      loadScores<false>(scoresAt(strange[h] ? 0 : t.code[h]), columns, t.score[h]);
+      to.strange[h] = strange[h];
+      loadScores<false>(scoresAt(strange[h] ? 0 : code[h]), columns, to.v[h]);
     }
   }
 
-  // step multiplies a tile and starts to bring the next, and the codes of the one after.
-  template <bool Plain> __device__ __forceinline__ void step(Tile& t, Walk& ahead, bool more) {
+  // step multiplies a tile and starts to bring the words of the tile two on in its place, scores of the next, and codes of the
+  // one two on.
+  template <bool Plain> __device__ __forceinline__ void step(Tile& t, Tile& next, Scores& scores, int (&code)[2], Walk& ahead, bool more) {
     body.multiply([&](int w, unsigned (&v)[kWordSteps][4]) { body.decode(t.word[0][w], t.word[1][w], v); });
     fetchWords<Plain>(t);
     if (Plain) {
       const bool in[2] = {true, true};
-      body.take(t.score, t.inverse, in, true);
+      body.take(scores.v, scores.inverse, in, true);
     } else {
-      const bool in[2] = {!t.strange[0], !t.strange[1]};
-      body.take(t.score, t.inverse, in, __all_sync(kAllLanes, in[0] && in[1]));
+      const bool in[2] = {!scores.strange[0], !scores.strange[1]};
+      body.take(scores.v, scores.inverse, in, __all_sync(kAllLanes, in[0] && in[1]));
     }
-    fetchInverses(t), fetchScores<Plain>(t);
-    ahead.next(s, t.token, more), fetchCodes(t);
+    fetchScores<Plain>(next, code, scores), fetchCodes(t, code);
+    ahead.next(s, next.token, more);
   }
 
   // alone goes through a part of the tiles of a list of places. Maxima go to rows from row on.
@@ -302,20 +287,27 @@ template <class Body, class Args> struct Tiles {
     Walk ahead = {at, s.n[at] - before, s.lo[at] + before};
     int run = min(start[place + 1] - first, left); // tiles of the place
     row += place - at;
-    const Ahead far = openAhead();
-    Tile t;
-    ahead.next(s, t.token, left > 1), fetchCodes(t);
-    fetchWords<Plain>(t), fetchInverses(t), fetchScores<Plain>(t);
-    ahead.next(s, t.token, left > 2), fetchCodes(t);
-    for (;; left--) {
-      prefetch(far, ahead.token);
-      step<Plain>(t, ahead, left > 3);
-      if (--run > 0) continue;
-      leave(row + at);
-      if (left <= 1) return;
-      do at++;
-      while (s.n[at] == 0);
-      run = min((s.n[at] + kTileTokens - 1) / kTileTokens, left - 1);
+    Tile t, u;
+    Scores scores;
+    int code[2]; // of the next tile
+    ahead.next(s, t.token, left > 1), fetchCodes(t, code), fetchWords<Plain>(t);
+    ahead.next(s, u.token, left > 2), fetchWords<Plain>(u);
+    fetchScores<Plain>(t, code, scores), fetchCodes(u, code);
+    ahead.next(s, t.token, left > 3);
+    auto more = [&](Tile& t, Tile& next) {
+      step<Plain>(t, next, scores, code, ahead, left > 4);
+      if (--run == 0) {
+        leave(row + at);
+        if (left <= 1) return false;
+        do at++;
+        while (s.n[at] == 0);
+        run = min((s.n[at] + kTileTokens - 1) / kTileTokens, left - 1);
+      }
+      left--;
+      return true;
+    };
+    for (;;) {
+      if (!more(t, u) || !more(u, t)) return;
     }
   }
 
@@ -386,9 +378,9 @@ template <class Body, class Args> struct Tiles {
   }
 
   // multiplyShared multiplies a tile of a stage.
-  __device__ __forceinline__ void multiplyShared(int tile, unsigned mark, const uint4 (&score)[2][kVectors]) {
+  template <bool Plain> __device__ __forceinline__ void multiplyShared(int tile, unsigned mark, uint4 (&score)[2][kVectors]) {
     const float* i = inverses(tile) + lane() / 4;
-    const float inverse[2] = {i[0], i[8]};
+    float inverse[2] = {i[0], i[8]};
     body.multiply([&](int w, unsigned (&v)[kWordSteps][4]) {
 #pragma unroll
       for (int x = 0; x < kWordSteps; x++) {
@@ -397,8 +389,17 @@ template <class Body, class Args> struct Tiles {
       }
     });
     const int row = 16 + lane() / 4;
-    const bool in[2] = {(mark >> row & 1) != 0, (mark >> (row + 8) & 1) != 0};
-    body.take(score, inverse, in, mark >> 16 == 0xffff);
+    bool in[2] = {true, true};
+    if (mark >> 16 != 0xffff)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        in[h] = (mark >> (row + 8 * h) & 1) != 0;
+        if (!Plain || in[h]) continue;
+        inverse[h] = 1.0f;
+#pragma unroll
+        for (int v = 0; v < kVectors; v++) score[h][v] = sizeof(Store) == 2 ? kLeftOut16 : kLeftOut32[0];
+      }
+    body.take(score, inverse, in, Plain || mark >> 16 == 0xffff);
   }
 
   // together goes through the tiles of the first list, all warps of the block at once. A warp multiplies its part of each
@@ -411,29 +412,23 @@ template <class Body, class Args> struct Tiles {
     f.next(s, tiles), beginCodes(f), beginWords<Plain>(f), leaveCodes(f, 1);
     f.next(s, tiles), beginCodes(f);
     __syncthreads();
-    uint4 score[kAhead][2][kVectors];
-#pragma unroll
-    for (int i = 0; i < kAhead; i++)
-      if (part.index + i * step < end) scoresOf<Plain>(part.index + i * step, score[i]);
+    uint4 score[2][kVectors];
+    if (part.index < end) scoresOf<Plain>(part.index, score);
     int place = -1;
     for (int stage = 0; stage * kTileWarps < tiles; stage++) {
       if (stage > 0) __syncthreads(); // this stage is there, and the one before has been read
       leaveWords(f, stage + 1), leaveCodes(f, stage + 2);
       beginWords<Plain>(f), f.next(s, tiles), beginCodes(f);
-      auto one = [&](int t, uint4 (&score)[2][kVectors]) {
+      const int last = min(end, (stage + 1) * kTileWarps);
+#pragma unroll 1
+      for (int t = stage * kTileWarps + part.index; t < last; t += step) {
         const unsigned mark = *marks(t);
         if ((int)(mark & 0xffff) != place) {
           if (place >= 0) leave(row + place);
           place = mark & 0xffff;
         }
-        multiplyShared(t, mark, score);
-        if (t + kAhead * step < end) scoresOf<Plain>(t + kAhead * step, score);
-      };
-      const int last = min(end, (stage + 1) * kTileWarps);
-#pragma unroll 1
-      for (int t = stage * kTileWarps + part.index; t < last; t += kAhead * step) {
-        one(t, score[0]);
-        if (kAhead == 2 && t + step < last) one(t + step, score[kAhead - 1]);
+        multiplyShared<Plain>(t, mark, score);
+        if (t + step < end) scoresOf<Plain>(t + step, score);
       }
     }
     if (place >= 0) leave(row + place);
@@ -487,15 +482,15 @@ template <class Body, class Args> struct Tiles {
   }
 
   // pass multiplies chunks, up to one for a warp, of the group, from one on, with the documents looked up.
-  __device__ __forceinline__ void pass(int first, int chunks, int places, bool together, bool load) {
-    const int parts = min(kTileWarps / chunks, together ? kTileWarps / 2 : kTileWarps);
+  __device__ __forceinline__ void pass(int first, int chunks, int places, bool load) {
+    const int parts = min(kTileWarps / chunks, Shared ? kTileWarps / 2 : kTileWarps);
     Part part = {warp() % chunks, warp() / chunks, parts};
     if (part.index >= parts) part.of = 0;
     const Chunk c = chunkAt(first + part.chunk);
     if (load) look(c);
     const int row = part.chunk * kTilePlaces;
-    if (together)
-      __syncthreads_or(!plain) ? this->together<false>(places, row, part) : this->together<true>(places, row, part);
+    if constexpr (Shared)
+      __syncthreads_or(!plain) ? together<false>(places, row, part) : together<true>(places, row, part);
     else if (part.of > 0)
       plain ? alone<true>(c.query, places, row, part) : alone<false>(c.query, places, row, part);
     __syncthreads();
@@ -548,14 +543,16 @@ template <class Body, class Args> struct Tiles {
   __device__ __forceinline__ void run() {
     const long long most = min((a.nq + gridDim.y - 1) / gridDim.y, (long long)kTileWarps);
     for (long long i = blockIdx.y * most; i < a.nq; i = s.query + gridDim.y * most) {
+      bool looked = false;
       for (open(i, (int)min(a.nq - i, most)); places() > 0;) {
-        const bool together = lookUp(s.query, s.queries, firstPlace(), places(), single()) && !single();
-        for (int first = 0; first < chunks(); first += kTileWarps) {
+        const bool shared = lookUp(s.query, s.queries, firstPlace(), places(), single()) && !single();
+        for (int first = 0; shared == Shared && first < chunks(); first += kTileWarps) {
           if (first > 0) {
             clear();
             __syncthreads();
           }
-          pass(first, min(chunks() - first, kTileWarps), places(), together, first > 0 || chunks() > kTileWarps || s.batch == 0);
+          pass(first, min(chunks() - first, kTileWarps), places(), !looked || chunks() > kTileWarps);
+          looked = true;
           add(first);
           __syncthreads(); // the maxima have been read
         }
