@@ -16,15 +16,17 @@
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s64 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s128 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s256 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_q32 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_q128 214016
 #include "args/maxsim_scaled_args.h"
 #include "lateinteraction/maxsim_products.cuh"
 #include "lateinteraction/maxsim_wgmma.cuh"
 
-#define ENTRY(name, form, consumer, split)                                                                                    \
-  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, 1)                                              \
+#define ENTRY(name, form, consumer, cut, blocks)                                                                                    \
+  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, blocks)                                              \
       maxsim_scaled_f8e4m3_wgmma_##name(const __grid_constant__ maxsim_scaled_args a, const __grid_constant__ TensorMap query, \
                                         const __grid_constant__ TensorMap doc, const __grid_constant__ TensorMap scale) { \
-    maxsim::stream<maxsim::ProductF8E4M3, maxsim::form, maxsim::consumer, split, 2, 5>(a, &query, &doc, &scale);                           \
+    maxsim::stream<maxsim::ProductF8E4M3, maxsim::form, maxsim::consumer, cut, 2, 5>(a, &query, &doc, &scale);                           \
   }
 
 #define JOIN(name, rows)                                                                                                 \
@@ -36,19 +38,24 @@
 namespace maxsim {
 using Tokens32 = TokenRows<32, true>;
 using Tokens64 = TokenRows<64, true>;
+using One32 = OneGroup<32, true>;
 using Rows128 = QueryRows<2, true>;
 using Rows256 = QueryRows<4, true>;
 }  // namespace maxsim
 
-ENTRY(t32, Tokens32, TokenConsumer, false)
-ENTRY(t64, Tokens64, TokenConsumer, false)
-ENTRY(r128, Rows128, RowConsumer, false)
-ENTRY(r256, Rows256, RowConsumer, false)
-ENTRY(s32, Tokens32, TokenConsumer, true)
-ENTRY(s64, Tokens64, TokenConsumer, true)
-ENTRY(s128, Rows128, RowConsumer, true)
-ENTRY(s256, Rows256, RowConsumer, true)
+ENTRY(t32, Tokens32, TokenConsumer, maxsim::kWhole, 1)
+ENTRY(t64, Tokens64, TokenConsumer, maxsim::kWhole, 1)
+ENTRY(r128, Rows128, RowConsumer, maxsim::kWhole, 1)
+ENTRY(r256, Rows256, RowConsumer, maxsim::kWhole, 1)
+ENTRY(s32, Tokens32, TokenConsumer, maxsim::kTokens, 1)
+ENTRY(s64, Tokens64, TokenConsumer, maxsim::kTokens, 1)
+ENTRY(s128, Rows128, RowConsumer, maxsim::kTokens, 1)
+ENTRY(s256, Rows256, RowConsumer, maxsim::kTokens, 1)
+ENTRY(q32, One32, TokenConsumer, maxsim::kTaken, 3)
+ENTRY(q128, Rows128, RowConsumer, maxsim::kTaken, 1)
 JOIN(j32, 32)
 JOIN(j64, 64)
 JOIN(j128, 128)
 JOIN(j256, 256)
+
+extern "C" __global__ void __launch_bounds__(1) maxsim_scaled_f8e4m3_wgmma_clear(const __grid_constant__ maxsim_scaled_args a) { maxsim::clear(a); }

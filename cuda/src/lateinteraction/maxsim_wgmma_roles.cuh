@@ -1,8 +1,8 @@
 // What the two forms of MaxSim on Hopper's warpgroup products share: memory, the feeder of the copy engine, and
 // the hand-over of maxima. maxsim_wgmma.cuh describes the kernel.
 //
-// Shared memory: as many slots of 16 KiB, 1024-byte aligned, as the launch gives (at most kSlots), first the query
-// buffers, then the token ring; up to 17 KiB of static memory.
+// Dynamic shared memory, from a multiple of 1024 bytes: the query buffers, then as many slots of 16 KiB as fit (at most
+// kSlots), the token ring. Up to 17 KiB of static memory.
 #pragma once
 #include "common/hopper.cuh"
 #include "common/status.cuh"
@@ -24,6 +24,7 @@ constexpr int kAhead = 64 << 10; // bytes of documents that a block brings to th
 //	kRows      query rows of a tile
 //	kGroups    consumer warpgroups
 //	kTurns     2: warpgroups take tiles in turn; 1: all take a part of each
+//	kBlocks    of 64 tokens that a warpgroup multiplies of a tile, where tokens are the rows
 //	kParts     maxima handed over for each query row, to be joined
 //	kRingLog   log2 of the documents whose maxima are in flight
 //	kScaled    tokens have factors
@@ -33,7 +34,13 @@ template <int WG, bool Scaled> struct QueryRows {
 };
 
 template <int N, bool Scaled> struct TokenRows {
-  static constexpr int kRows = N, kGroups = 2, kTurns = N > (Scaled ? 32 : 64) ? 1 : 2, kParts = 8, kRingLog = N > 64 ? 1 : 2;
+  static constexpr int kRows = N, kGroups = 2, kTurns = N > (Scaled ? 32 : 64) ? 1 : 2, kBlocks = kTurns, kParts = 8, kRingLog = N > 64 ? 1 : 2;
+  static constexpr bool kScaled = Scaled;
+};
+
+// OneGroup is for launches of three blocks a multiprocessor: no warpgroup steps over tiles of another.
+template <int N, bool Scaled> struct OneGroup {
+  static constexpr int kRows = N, kGroups = 1, kTurns = 1, kBlocks = 2, kParts = 4, kRingLog = 1;
   static constexpr bool kScaled = Scaled;
 };
 
@@ -93,22 +100,24 @@ template <int Log> struct Count {
 template <class F> struct Layout {
   static constexpr int kBoxRows = F::kRows < 64 ? F::kRows : 64; // rows of a copied box of the query
   int spans;   // K spans: copies of 128 bytes per row
+  int steps;   // products of the last span: what is left of K in units of 32 bytes
   int buffers; // of query rows: 1 or 2
-  int held;    // slots that they take
+  int held;    // bytes that they take
   int slots;   // of the token ring
   unsigned base;
 
   __device__ __forceinline__ explicit Layout(long long rowBytes) {
     spans = (int)((rowBytes + kSpan - 1) / kSpan);
+    steps = (int)((rowBytes - 1) % kSpan) / 32 + 1;
     buffers = F::kParts == 1 && F::kRows * spans <= 512 ? 2 : 1; // the token consumers know of one
-    held = (buffers * F::kRows * spans * kSpan + kSlot - 1) / kSlot;
-    slots = (int)(dynamicShared() - 1024) / kSlot - held;
+    held = buffers * F::kRows * spans * kSpan;
+    slots = ((int)dynamicShared() - 1024 - held) / kSlot;
     extern __shared__ unsigned char dynamic[];
     base = (sharedAddress(dynamic) + 1023) & ~1023u;
   }
   // query is where a buffer's rows of a span begin: boxes, one after the other.
   __device__ __forceinline__ unsigned query(int buffer, int span) const { return base + (buffer * spans + span) * (F::kRows * kSpan); }
-  __device__ __forceinline__ unsigned token(int slot) const { return base + (held + slot) * kSlot; }
+  __device__ __forceinline__ unsigned token(int slot) const { return base + held + slot * kSlot; }
 };
 
 // plainFactors says that multiplying by a segment's query factors keeps order: they are positive and finite. Then
@@ -134,11 +143,11 @@ __device__ __forceinline__ void prefetchBytes(const void* p, long long bytes) {
 }
 
 // readAhead brings what the block will read first to the second-level cache before the offsets are known: they
-// are expected to cover the axes, and queries to fill their tiles.
-template <class F, class Args> __device__ __forceinline__ void readAhead(const Args& a, long long rowBytes) {
+// are expected to cover the axes, and queries to fill their tiles. The block's part is one of all.
+template <class F, class Args> __device__ __forceinline__ void readAhead(const Args& a, long long rowBytes, int all) {
   const long long groups = max(1, ((int)a.tq + F::kRows - 1) / F::kRows), parts = groups * blockIdx.x;
-  const int group = (int)parts / (int)gridDim.x, share = (int)((float)a.td * groups / gridDim.x) + 1;
-  const float into = (float)((int)parts - group * (int)gridDim.x) / gridDim.x; // of the documents
+  const int group = (int)parts / all, share = (int)((float)a.td * groups / all) + 1;
+  const float into = (float)((int)parts - group * all) / all; // of the documents
   const long long from = (long long)(into * a.td) * rowBytes, left = min(a.td * rowBytes - from, share * rowBytes);
   const int lane = threadIdx.x % kLanes, piece = kAhead / 4;
   if (lane < 4) prefetchBytes((const char*)a.doc + from + lane * piece, min(left - lane * piece, (long long)piece));
@@ -146,7 +155,7 @@ template <class F, class Args> __device__ __forceinline__ void readAhead(const A
   if (lane == 4) prefetchBytes((const char*)a.query + row * rowBytes, min(a.tq - row, (long long)F::kRows) * rowBytes);
 }
 
-template <class F, bool Split, class Args> struct Feeder {
+template <class F, Cut C, class Args> struct Feeder {
   const Operands<Args>& p;
   Shared<F>& s;
   Layout<F> l;
@@ -158,7 +167,7 @@ template <class F, bool Split, class Args> struct Feeder {
   __device__ __forceinline__ void run(int longest) {
     Work work = {p.query(), p.doc()};
     work.cut(longest, F::kRows);
-    Pieces<Split> pieces(work, F::kRows);
+    Pieces<C> pieces(work, F::kRows, (unsigned*)p.a.scratch);
     Piece c;
     while (pieces.next(c)) {
       const int rows = c.row1 - c.row0;

@@ -109,9 +109,9 @@ template <class E, class F, class Args> struct RowConsumer {
     barrierWait(sharedAddress(&s.full[token.slot]), token.parity);
     const unsigned long long tokens = matrixDescriptor(l.token(token.slot));
     productsBegin();
-    E::template product<kTile>(acc, rows, tokens, add);
+    E::product128(acc, rows, tokens, add);
 #pragma unroll
-    for (int i = 1; i < 4; i++) E::template product<kTile>(acc, rows + 2 * i, tokens + 2 * i, 1);
+    for (int i = 1; i < 4; i++) E::product128(acc, rows + 2 * i, tokens + 2 * i, 1);
     productsCommit();
     last = token.slot;
     token.step(l.slots);
