@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"math"
+
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernel"
 )
@@ -52,7 +54,7 @@ var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 		return kernel.Cost{FLOP: tokens * perQuery, Read: viewBytes(c, 0, 1, 3, 4, 8) + 4*tokens, Write: viewBytes(c, 9)}
 	},
 	Derive: deriveApprox,
-	Cases: derived(deriveApprox,
+	Cases: append(derived(deriveApprox,
 		kernel.Case{Name: "one", Dims: kernel.Dims{"k": 1, "nq": 1, "nd": 1, "c": 1}, Lens: map[string][]int64{"tq": {1}, "td": {1}}},
 		kernel.Case{Name: "small", Dims: kernel.Dims{"k": 37, "nq": 3, "nd": 6, "c": 9}, Lens: map[string][]int64{"tq": {5, 0, 9}, "td": {13, 0, 1, 40, 2, 65}}},
 		kernel.Case{Name: "aligned", Dims: kernel.Dims{"k": 64, "nq": 2, "nd": 5, "c": 8, "p": 8}, Lens: map[string][]int64{"tq": {32, 16}, "td": {16, 64, 1, 0, 100}}},
@@ -70,13 +72,32 @@ var PlaidApprox = kernel.Declare(kernel.Spec[PlaidApproxArgs]{
 			Absent: []string{"Count"}, Fill: fills{"Code": fillBelow(-3, 41)}, Faults: true},
 		kernel.Case{Name: "beyond", Dims: kernel.Dims{"k": 37, "nq": 2, "nd": 6, "c": 30}, Lens: map[string][]int64{"tq": {5, 9}, "td": {13, 1, 0, 40, 2, 65}},
 			Absent: []string{"Count", "Floor", "Live"}, Fill: fills{"Shift": fillConstant(63)}, Faults: true},
-	),
+	), approxEdges()...),
 	Bench: derived(deriveApprox,
 		kernel.Case{Name: "cranfield", Dims: kernel.Dims{"k": 4096, "nq": 1, "nd": 1400, "c": 1400}, Lens: map[string][]int64{"tq": {21}, "td": uniform(1400, 176)}, Absent: []string{"Count", "Live", "Floor"}, Note: "every document of a small index"},
 		kernel.Case{Name: "query-20k", Dims: kernel.Dims{"k": 16384, "nq": 1, "nd": 20000, "c": 20000}, Lens: map[string][]int64{"tq": {32}, "td": uniform(20000, 120)}, Absent: []string{"Count", "Live", "Floor"}, Note: "every document of 20,000"},
 		kernel.Case{Name: "pruned-200k", Dims: kernel.Dims{"k": 131072, "nq": 1, "nd": 200000, "c": 200000}, Lens: map[string][]int64{"tq": {32}, "td": uniform(200000, 120)}, Absent: []string{"Count"}, Note: "200,000 candidates, few live cells"},
 	),
 })
+
+// approxEdges are ties of the rounding to steps, ends of long documents, and NaN as a floor.
+func approxEdges() []kernel.Case {
+	cases := derived(deriveApprox,
+		kernel.Case{Name: "coarse", Dims: kernel.Dims{"k": 50, "nq": 4, "nd": 30, "c": 40}, Lens: map[string][]int64{"tq": {21, 3, 0, 40}, "td": uniform(30, 2)},
+			Absent: []string{"Live", "Floor"}, Fill: fills{"CentroidScore": fillQuarters}, Note: "half of the maxima lie between two steps"},
+		kernel.Case{Name: "coarse-floor", Dims: kernel.Dims{"k": 70, "nq": 2, "nd": 9, "c": 12, "p": 2}, Lens: map[string][]int64{"tq": {6, 33}, "td": uniform(9, 3)},
+			Fill: fills{"CentroidScore": fillQuarters, "Floor": fillQuarters}},
+		kernel.Case{Name: "long-documents", Dims: kernel.Dims{"k": 4100, "nq": 1, "nd": 6, "c": 6}, Lens: map[string][]int64{"tq": {5}, "td": {511, 512, 513, 514, 1024, 1026}},
+			Absent: []string{"Count", "Floor"}, Fill: fills{"CentroidScore": fillAscending(1)}, Note: "the last token of a document is its best"},
+		kernel.Case{Name: "nan-floor", Dims: kernel.Dims{"k": 30, "nq": 2, "nd": 7, "c": 20, "p": 1}, Lens: map[string][]int64{"tq": {5, 9}, "td": uniform(7, 4)},
+			Fill: fills{"Floor": fillOne(math.NaN(), 7)}},
+	)
+	for i := range cases[:2] {
+		cases[i] = instead(cases[i], fills{"Shift": fillConstant(1)})
+	}
+	cases[2] = instead(cases[2], fills{"Code": fillIdentity(4100), "Candidate": fillIdentity(6), "Live": fillConstant(-2)}) // every cell but those of lowest bits
+	return cases
+}
 
 func deriveApprox(c *kernel.Case) {
 	if _, sized := c.Dims["p"]; !sized {

@@ -51,7 +51,7 @@ var PlaidCandidates = kernel.Declare(kernel.Spec[PlaidCandidatesArgs]{
 		return kernel.Cost{Read: viewBytes(c, 0, 1, 4), Write: viewBytes(c, 5, 6, 7)}
 	},
 	Derive: deriveCandidates,
-	Cases: derived(deriveCandidates,
+	Cases: append(derived(deriveCandidates,
 		kernel.Case{Name: "one", Dims: kernel.Dims{"nq": 1, "p": 1, "c": 1}, Lens: map[string][]int64{"tq": {1}, "l": {1}}},
 		kernel.Case{Name: "small", Dims: kernel.Dims{"nq": 3, "p": 2, "c": 77}, Lens: map[string][]int64{"tq": {4, 0, 7}, "l": {3, 0, 9, 20, 1, 5, 5}}},
 		kernel.Case{Name: "aligned", Dims: kernel.Dims{"nq": 2, "p": 4, "c": 256}, Lens: map[string][]int64{"tq": {16, 32}, "l": uniform(64, 8)}},
@@ -66,13 +66,26 @@ var PlaidCandidates = kernel.Declare(kernel.Spec[PlaidCandidatesArgs]{
 			Fill: fills{"Cell": fillBelow(-2, 13)}, Faults: true},
 		kernel.Case{Name: "bad-lists", Dims: kernel.Dims{"nq": 2, "p": 4, "c": 60}, Lens: map[string][]int64{"tq": {8, 3}, "l": uniform(11, 5)},
 			Fill: fills{"ListDoc": fillBelow(-2, 64)}, Faults: true},
-	),
+	), candidatesSplit()...),
 	Bench: derived(deriveCandidates,
 		kernel.Case{Name: "cranfield", Dims: kernel.Dims{"nq": 1, "p": 8, "c": 1400}, Lens: map[string][]int64{"tq": {21}, "l": uniform(4096, 50)}, Absent: []string{"Allowed"}, Note: "one query of a small index"},
 		kernel.Case{Name: "query-20k", Dims: kernel.Dims{"nq": 1, "p": 8, "c": 20000}, Lens: map[string][]int64{"tq": {32}, "l": uniform(16384, 130)}, Absent: []string{"Allowed"}, Note: "one query, 20,000 documents"},
 		kernel.Case{Name: "query-1m", Dims: kernel.Dims{"nq": 1, "p": 8, "c": 1000000}, Lens: map[string][]int64{"tq": {32}, "l": uniform(131072, 800)}, Absent: []string{"Allowed"}, Note: "one query, a million documents"},
 	),
 })
+
+// candidatesSplit are few queries with lists long enough to be split among workers. Every
+// document is in one list, and every cell is one token's: what is left out is missed.
+func candidatesSplit() []kernel.Case {
+	cases := derived(deriveCandidates,
+		kernel.Case{Name: "split", Dims: kernel.Dims{"nq": 1, "p": 8, "c": 60000}, Lens: map[string][]int64{"tq": {32}, "l": uniform(256, 200)}},
+		kernel.Case{Name: "split-two", Dims: kernel.Dims{"nq": 2, "p": 8, "c": 80000}, Lens: map[string][]int64{"tq": {33, 7}, "l": uniform(320, 230)}, Absent: []string{"Allowed"}},
+	)
+	for i := range cases {
+		cases[i] = instead(cases[i], fills{"Cell": fillIdentity(cases[i].Dims["k"]), "ListDoc": fillIdentity(59997)})
+	}
+	return cases
+}
 
 func deriveCandidates(c *kernel.Case) {
 	k := c.Dims["k"]

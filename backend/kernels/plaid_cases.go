@@ -112,6 +112,12 @@ func derived(derive func(*kernel.Case), cases ...kernel.Case) []kernel.Case {
 	return cases
 }
 
+// instead gives a derived case other data for its sizes; deriving again takes it away.
+func instead(c kernel.Case, f fills) kernel.Case {
+	maps.Copy(c.Fill, f)
+	return c
+}
+
 // deriveRows makes d fill whole bytes and sizes the tables.
 func deriveRows(c *kernel.Case) int64 {
 	bits := bitsOf(c)

@@ -133,6 +133,38 @@ func TestPlaidApproxByHand(t *testing.T) {
 	require.EqualError(t, kernels.PlaidApprox.Launch(m.s, &a), "kernel: plaid_approx: operand Floor: rows have no last score: axis p is 0, want 1")
 }
 
+// Maxima between two steps go to the even one, whatever their sign: a step is ½ here. The
+// count itself says so in residual_maxsim.
+func TestTiesOfStepsByHand(t *testing.T) {
+	m := newMemory(t)
+	half := []float64{.25, .75, -.25, -.75, 1.25, .5} // ½, 1½, −½, −1½, 2½ and 1 steps
+	steps := []float64{0, 2, 0, -2, 2, 1}
+	a := kernels.PlaidApproxArgs{
+		CentroidScore: m.f32([]int64{6, 1}, half...), QueryOff: m.offsets(0, 1), Code: m.i32([]int64{6}, 0, 1, 2, 3, 4, 5), DocOff: m.offsets(0, 1, 2, 3, 4, 5, 6),
+		Candidate: m.i32([]int64{1, 6}, 0, 1, 2, 3, 4, 5), Shift: m.i32([]int64{1}, 1), Score: m.out(backend.F32, 1, 6)}
+	require.NoError(t, kernels.PlaidApprox.Launch(m.s, &a))
+	b := kernels.ResidualMaxSimArgs{
+		Query: m.f32([]int64{1, 8}, units[:8]...), QueryOff: a.QueryOff, Code: a.Code, Packed: m.of(backend.U8, []int64{6, 1}, make([]float64, 6)...), DocOff: a.DocOff,
+		Centroid: m.f32([]int64{6, 8}, firsts(half, 8)...), Weight: m.f32([]int64{2}, 0, 0), Candidate: a.Candidate, Shift: a.Shift,
+		Score: m.out(backend.F32, 1, 6), Fixed: m.out(backend.I64, 1, 6), Bits: 1}
+	require.NoError(t, kernels.ResidualMaxSim.Launch(m.s, &b))
+	require.NoError(t, m.s.Sync())
+	require.Equal(t, steps, m.read(b.Fixed))
+	for i, n := range steps {
+		require.Equal(t, n/2, m.read(a.Score)[i], "%v", half[i])
+		require.Equal(t, n/2, m.read(b.Score)[i], "%v", half[i])
+	}
+}
+
+// firsts are rows of d components of which the first is given and the others are 0.
+func firsts(x []float64, d int) []float64 {
+	out := make([]float64, len(x)*d)
+	for i, v := range x {
+		out[i*d] = v
+	}
+	return out
+}
+
 func TestKMeansUpdateByHand(t *testing.T) {
 	m := newMemory(t)
 	a := kernels.KMeansUpdateArgs{Token: m.f32([]int64{4, 2}, .5, 1.5, 2.5, -.5, 8, 8, 3, 3), Code: m.i32([]int64{4}, 1, 1, -1, 0),

@@ -45,7 +45,7 @@ func residualCases(derive func(*kernel.Case), stored, exact []string) []kernel.C
 func residualF32Cases() []kernel.Case {
 	lens := func(tq []int64, td ...int64) map[string][]int64 { return map[string][]int64{"tq": tq, "td": td} }
 	normalize := func(bits int) map[string]any { return map[string]any{"Bits": bits, "Normalize": true} }
-	return derived(deriveResidual,
+	return append(residualCoarse(), derived(deriveResidual,
 		kernel.Case{Name: "fixed", Types: only(f32), Dims: kernel.Dims{"d": 64, "nq": 3, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{5, 0, 9}, 13, 0, 1, 40, 2, 65)},
 		kernel.Case{Name: "fixed-d128", Types: only(f32), Dims: kernel.Dims{"d": 128, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{32, 21}, 13, 0, 1, 40, 2, 65), Attrs: map[string]any{"Bits": 4}},
 		kernel.Case{Name: "fixed-odd", Types: only(f32), Dims: kernel.Dims{"d": 37, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{3, 35}, 13, 0, 1, 40, 2, 65), Attrs: map[string]any{"Bits": 8}},
@@ -58,7 +58,18 @@ func residualF32Cases() []kernel.Case {
 		kernel.Case{Name: "specials", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 30, "k": 60, "c": 40}, Lens: lens([]int64{4, 2}, uniform(30, 3)...), Absent: []string{"InvNorm"}, Fill: fills{"Centroid": fillSpecials}},
 		kernel.Case{Name: "beyond", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 6, "k": 7, "c": 30}, Lens: lens([]int64{5, 9}, 13, 1, 0, 40, 2, 65),
 			Absent: []string{"Count", "InvNorm"}, Fill: fills{"Shift": fillConstant(63), "Query": fillIntegers}, Faults: true},
-	)
+	)...)
+}
+
+// residualCoarse are sums of maxima of which half lie between two steps.
+func residualCoarse() []kernel.Case {
+	mk := func(name string, d, nd, c, bits int64, tq []int64) kernel.Case {
+		out := kernel.Case{Name: name, Types: only(f32), Dims: kernel.Dims{"d": d, "nq": int64(len(tq)), "nd": nd, "k": 11, "c": c}, Lens: map[string][]int64{"tq": tq, "td": uniform(int(nd), 2)},
+			Attrs: map[string]any{"Bits": int(bits)}, Absent: []string{"InvNorm"}, Fill: fills{"Query": fillIntegers, "Centroid": fillQuarters, "Weight": fillQuarters}}
+		deriveResidual(&out)
+		return instead(out, fills{"Shift": fillConstant(1)})
+	}
+	return []kernel.Case{mk("coarse", 16, 20, 24, 2, []int64{21, 3, 0, 40}), mk("coarse-many-places", 20, 40, 300, 4, []int64{3, 6})}
 }
 
 func only(t ...backend.DType) []backend.DType { return t }

@@ -70,6 +70,7 @@ type vector struct {
 	ignore map[string][]bool    // elements of an index that the vectors do not decide
 	ulps   float64              // roundings to the output's dtype besides the last one
 	slack  float64              // absolute allowance where the reference itself computes in float32
+	bits   map[string][]bool    // elements of an output that every variant has to give to the bit
 	types  []backend.DType      // T of the instances to run; nil = all whose inputs are exact, and f32
 }
 
@@ -161,6 +162,7 @@ func (r *runner) instance(t *testing.T, v vector, in kernel.Instance, exact bool
 		require.NoError(t, r.s.Sync())
 		_, err = ops.Compare(e)
 		require.NoError(t, err, "%s/%s", in.Name, b.Variant)
+		v.compareBits(t, in, b.Variant, ops)
 		require.NoError(t, p.Close())
 		ran++
 	}
@@ -197,6 +199,25 @@ func (v *vector) compare(t *testing.T, instance string, o *kernel.Operand, dt ba
 		g := got[i]
 		ok := g == w || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= allowed
 		require.True(t, ok, "%s: reference %s[%d] is %v, vector %v, allowed %.3g", instance, o.Name, i, g, w, allowed)
+	}
+}
+
+// compareBits holds what a variant left against the elements that allow no difference.
+func (v *vector) compareBits(t *testing.T, in kernel.Instance, variant string, ops *harness.Operands) {
+	t.Helper()
+	if v.bits == nil {
+		return
+	}
+	out, err := ops.Outputs()
+	require.NoError(t, err)
+	for _, o := range v.kernel.Operands() {
+		got := make([]float64, len(v.bits[o.Name]))
+		kernel.Decode(o.Type(in.Types), got, out[o.Name])
+		for i, decided := range v.bits[o.Name] {
+			if decided {
+				require.Equal(t, v.want[o.Name][i], got[i], "%s/%s: %s[%d]", in.Name, variant, o.Name, i)
+			}
+		}
 	}
 }
 

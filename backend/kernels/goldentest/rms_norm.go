@@ -16,6 +16,7 @@ import (
 var _ = register("rms_norm", func(t *testing.T, r *runner) {
 	t.Run("any", r.rmsNormAny)
 	t.Run("casting", r.rmsNormCasting)
+	t.Run("roundings", r.rmsNormRoundings)
 })
 
 // normVector holds what forward and backward share.
