@@ -327,11 +327,11 @@ func (s *Searcher) look(bounds []float32, slack float64) (left []int32, visited 
 	for j, b := range bounds {
 		s.firsts.Push(b, int32(j))
 	}
-	first := s.firsts.AppendTo(nil)
-	places := make([]int32, len(first))
-	for e, f := range first {
-		places[e] = f.ID
+	s.first, s.places = s.firsts.AppendTo(s.first[:0]), s.places[:0]
+	for _, f := range s.first {
+		s.places = append(s.places, f.ID)
 	}
+	first, places := s.first, s.places
 	s.picked.Reset(s.run.c.k)
 	for visited < len(places) {
 		n := min(boundChunk, len(places)-visited)

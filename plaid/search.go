@@ -49,6 +49,8 @@ type Searcher struct {
 	ints     []int32
 	picked   canon.Selector[canon.Fixed, int64]
 	firsts   canon.Selector[float32, int32]
+	first    []canon.Result[float32, int32] // of bounds
+	places   []int32                        // of documents in the selection
 	merge    []canon.Result[canon.Fixed, int64]
 	readers  [shareMost]reader
 	kths     []float64     // of the queries of the group, what reader.read returned
