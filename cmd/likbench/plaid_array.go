@@ -43,7 +43,14 @@ func openArray(path, name string, wanted ...string) (*array, error) {
 		if name != "" {
 			return nil, usage("%s: a .npy file holds one array, without a name", path)
 		}
-		return npyArray(path, func() (io.ReadCloser, error) { return os.Open(path) })
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() { // it is read from its start several times
+			return nil, fmt.Errorf("%s: %s, want a regular file", path, info.Mode().Type())
+		}
+		return npyArray(path, uint64(info.Size()), func() (io.ReadCloser, error) { return os.Open(path) })
 	case ".npz":
 		return npzArray(path, name, wanted)
 	case ".safetensors":
@@ -52,7 +59,8 @@ func openArray(path, name string, wanted ...string) (*array, error) {
 	return nil, usage("%s: want a .npy, .npz or .safetensors file", path)
 }
 
-func npyArray(file string, open func() (io.ReadCloser, error)) (*array, error) {
+// npyArray reads the header of a .npy file of a size, which has to be that of the shape.
+func npyArray(file string, size uint64, open func() (io.ReadCloser, error)) (*array, error) {
 	r, err := open()
 	if err != nil {
 		return nil, err
@@ -62,12 +70,19 @@ func npyArray(file string, open func() (io.ReadCloser, error)) (*array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if _, err := h.Bytes(); err != nil {
+	n, err := h.Bytes()
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	a := &array{file: file, codec: elementCodecs[h.DType], toEnd: true}
 	if a.codec == nil {
 		return nil, fmt.Errorf("%s: elements of type %q are not read", file, h.DType)
+	}
+	switch want := uint64(h.Offset) + uint64(n); {
+	case size < want:
+		return nil, fmt.Errorf("%s: ends after %d bytes of data, %d wanted for shape %v of %s: %w", file, int64(size)-h.Offset, n, h.Shape, h.DType, io.ErrUnexpectedEOF)
+	case size > want:
+		return nil, fmt.Errorf("%s: goes on after %d elements of shape %v", file, h.Len(), h.Shape)
 	}
 	for _, n := range h.Shape {
 		a.shape = append(a.shape, int64(n))
@@ -112,15 +127,19 @@ func npzArray(path, name string, wanted []string) (*array, error) {
 	}
 	defer z.Close()
 	var have []string
+	sizes := map[string]uint64{}
 	for _, f := range z.File {
 		if n, ok := strings.CutSuffix(f.Name, ".npy"); ok {
-			have = append(have, n)
+			if slices.Contains(have, n) { // programs differ in which of the two they take
+				return nil, fmt.Errorf("%s: two members %s", path, f.Name)
+			}
+			have, sizes[n] = append(have, n), f.UncompressedSize64
 		}
 	}
 	if name, err = choose(path, name, wanted, have); err != nil {
 		return nil, err
 	}
-	return npyArray(path+":"+name, func() (io.ReadCloser, error) {
+	return npyArray(path+":"+name, sizes[name], func() (io.ReadCloser, error) {
 		z, err := zip.OpenReader(path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -179,6 +198,13 @@ func tensorArray(path, name string, wanted []string) (*array, error) {
 		a.shape = append(a.shape, int64(s))
 	}
 	from, to := int64(t.DataOffsets[0])+8+int64(n), int64(t.DataOffsets[1])+8+int64(n)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if to > info.Size() {
+		return nil, fmt.Errorf("%s: data to byte %d, the file has %d: %w", a.file, to, info.Size(), io.ErrUnexpectedEOF)
+	}
 	if elements, ok := a.elements(); !ok || from < 0 || to-from != elements*int64(a.codec.Size()) {
 		return nil, fmt.Errorf("%s: shape %v of %s and data from byte %d to %d contradict one another", a.file, a.shape, a.codec.Name(), from, to)
 	}
@@ -199,7 +225,7 @@ func tensorArray(path, name string, wanted []string) (*array, error) {
 func (a *array) elements() (int64, bool) {
 	n := int64(1)
 	for _, s := range a.shape {
-		if s < 0 || s > 0 && n > (1<<60)/s {
+		if s < 0 || s > 0 && n > (1<<56)/s {
 			return 0, false
 		}
 		n *= s
@@ -223,6 +249,23 @@ func (a *array) reader() (*floats, error) {
 		return nil, err
 	}
 	return &floats{a: a, r: r, b: bufio.NewReaderSize(r, 1<<20)}, nil
+}
+
+// pieceElements is how many elements are read at a time: what a header promises costs memory
+// only as far as the file holds it.
+const pieceElements = 1 << 18
+
+// append reads n elements to the end of dst.
+func (f *floats) append(dst []float32, n int) ([]float32, error) {
+	for n > 0 {
+		m := min(n, pieceElements)
+		dst = slices.Grow(dst, m)
+		if err := f.read(dst[len(dst) : len(dst)+m]); err != nil {
+			return dst, err
+		}
+		dst, n = dst[:len(dst)+m], n-m
+	}
+	return dst, nil
 }
 
 func (f *floats) read(dst []float32) error {

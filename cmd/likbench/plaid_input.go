@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +79,7 @@ func (f *inputFlags) open() (*tokens, error) {
 	case f.text != "":
 		return textTokens(f.text, f.what == "queries")
 	}
-	if !(math.Abs(f.scale) <= math.MaxFloat32) || f.scale == 0 {
+	if scale := float64(float32(f.scale)); scale == 0 || scale-scale != 0 {
 		return nil, usage("--scale %v: want a number other than 0 that float32 holds", f.scale)
 	}
 	a, err := openArray(f.vectors, f.vectorsName, "vectors", "tokens", "embeddings")
@@ -110,10 +109,14 @@ func (f *inputFlags) aboutFiles() string {
 	return ""
 }
 
+// maxHollow bounds the documents of an array of equal lengths that holds no element.
+const maxHollow = 1 << 20
+
 // padded takes an array of equal lengths.
 func (t *tokens) padded(a *array) error {
-	if _, ok := a.elements(); !ok {
-		return fmt.Errorf("%s: shape %v overflows", a.file, a.shape)
+	// Nothing of a file is behind documents without tokens.
+	if n, _ := a.elements(); n == 0 && a.shape[0] > maxHollow {
+		return fmt.Errorf("%s: shape %v: %d entries without an element, at most %d", a.file, a.shape, a.shape[0], maxHollow)
 	}
 	t.dim, t.offsets = int(a.shape[2]), []int64{0}
 	for i := range a.shape[0] {
@@ -168,12 +171,7 @@ func (t *tokens) Documents() iter.Seq2[[]float32, error] {
 		defer r.r.Close() // read only: nothing can be lost
 		var row []float32
 		for i := 1; i < len(t.offsets); i++ {
-			n := int(t.offsets[i]-t.offsets[i-1]) * t.dim
-			if cap(row) < n {
-				row = make([]float32, n)
-			}
-			row = row[:n]
-			err := r.read(row)
+			row, err = r.append(row[:0], int(t.offsets[i]-t.offsets[i-1])*t.dim)
 			if t.scale != 1 {
 				for j := range row {
 					row[j] *= t.scale
@@ -194,7 +192,7 @@ func (t *tokens) all() ([]float32, error) {
 	if t.from == nil {
 		return t.vectors, nil
 	}
-	out := make([]float32, 0, t.offsets[len(t.offsets)-1]*int64(t.dim))
+	out := make([]float32, 0, min(t.offsets[len(t.offsets)-1]*int64(t.dim), 16*pieceElements))
 	for doc, err := range t.Documents() {
 		if err != nil {
 			return nil, err

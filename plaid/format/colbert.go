@@ -187,12 +187,12 @@ func (x *Index) openWARP() error {
 // group sets the offsets of documents and where their tokens lie, and the first token of
 // each centroid as the lists' offsets, for looking codes up.
 func (x *Index) group(sizes, ids *tensor) error {
-	n := make([]int64, sizes.len())
+	if sizes.len() != int64(x.k) || ids.len() > 1<<31-1 {
+		return corrupt(sizes.path, "%d sizes for %d centroids, %d tokens", sizes.len(), x.k, ids.len())
+	}
+	n := make([]int64, x.k)
 	if err := sizes.integers(n, 0); err != nil {
 		return err
-	}
-	if len(n) != x.k || ids.len() > 1<<31-1 {
-		return corrupt(sizes.path, "%d sizes for %d centroids, %d tokens", len(n), x.k, ids.len())
 	}
 	starts := make([]int64, x.k+1)
 	for c, size := range n {

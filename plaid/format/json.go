@@ -11,10 +11,10 @@ import (
 )
 
 // Limits of JSON files. Objects are small whatever the index; an array of document lengths
-// has at most 20 digits and a comma a document.
+// has a few digits and a comma for each of at most 2³¹ documents.
 const (
 	maxObject  = 16 << 20
-	maxDoclens = 1 << 36
+	maxDoclens = 1 << 34
 )
 
 // object is a JSON object whose values are looked at by name.
@@ -114,14 +114,33 @@ func (o *object) names() []string {
 	return names
 }
 
-// readLengths reads a JSON array of token counts and appends it to lengths.
+// readLengths reads a JSON array of token counts and appends it to lengths. Reading stops at
+// a zero byte, which no such array has, so that a file costs memory only as far as it may be
+// one: a hole in a file is as large as somebody likes.
 func readLengths(dir, name string, lengths []int64) ([]int64, error) {
-	text, err := readSmall(dir, name, maxDoclens)
+	f, err := openFile(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	return parseLengths(filepath.Join(dir, name), text, lengths)
+	defer f.f.Close()
+	if f.size > maxDoclens {
+		return nil, corrupt(f.path, "%d bytes, limit %d", f.size, int64(maxDoclens))
+	}
+	var text []byte
+	for at := int64(0); at < f.size; at = int64(len(text)) {
+		n := int(min(lengthsPiece, f.size-at))
+		text = slices.Grow(text, n)[:int(at)+n]
+		if err := f.readAt(text[at:], at); err != nil {
+			return nil, err
+		}
+		if bytes.IndexByte(text[at:], 0) >= 0 {
+			break // parsing fails there or before
+		}
+	}
+	return parseLengths(f.path, text, lengths)
 }
+
+const lengthsPiece = 1 << 20
 
 // parseLengths appends the whole numbers of a JSON array to lengths. It is several times as
 // fast as the general decoder, which matters for millions of documents, and names the

@@ -186,25 +186,32 @@ func (x *Index) setLists(ids, lengths *tensor) error {
 	if ids.item() < 4 {
 		return corrupt(ids.path, "documents of type %s, want i4 or i8", ids.dtype)
 	}
-	n := make([]int64, lengths.len())
-	if err := lengths.integers(n, 0); err != nil {
+	l := &lists{ids: ids, offsets: make([]int64, x.k+1)}
+	part := make([]int64, min(lengths.len(), codeBlock))
+	sum, beyond := int64(0), false
+	if err := blocks(lengths.len(), func(from, n int64) error {
+		if err := lengths.integers(part[:n], from); err != nil || beyond {
+			return err
+		}
+		for i, length := range part[:n] {
+			c := from + int64(i)
+			if length < 0 || length > ids.len()-sum {
+				return corruptAt(lengths.path, c, "list of %d documents after %d of %d", length, sum, ids.len())
+			}
+			sum += length
+			if c < int64(x.k) {
+				l.offsets[c+1] = sum
+			} else if length > 0 {
+				x.miscounted(lengths.path, "list of %d documents for centroid %d of %d", length, c, x.k)
+				beyond = true
+				return nil
+			}
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
-	l := &lists{ids: ids, offsets: make([]int64, x.k+1)}
-	var sum int64
-	for c, length := range n {
-		if length < 0 || length > ids.len()-sum {
-			return corruptAt(lengths.path, int64(c), "list of %d documents after %d of %d", length, sum, ids.len())
-		}
-		sum += length
-		if c < x.k {
-			l.offsets[c+1] = sum
-		} else if length > 0 {
-			x.miscounted(lengths.path, "list of %d documents for centroid %d of %d", length, c, x.k)
-			break
-		}
-	}
-	for c := len(n); c < x.k; c++ {
+	for c := lengths.len(); c < int64(x.k); c++ {
 		l.offsets[c+1] = l.offsets[c]
 	}
 	x.lists = l

@@ -113,6 +113,9 @@ func (x *Index) openTables(bits int64) error {
 		if err != nil {
 			return err
 		}
+		if n := t.len(); n > 1 && n != int64(x.dim) {
+			return corrupt(t.path, "%d average residuals, want 1 or %d", n, x.dim)
+		}
 		x.average, err = t.floats()
 		return err
 	}); err != nil {

@@ -325,6 +325,7 @@ func TestRefusedByName(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnsupported)
 	require.ErrorContains(t, err, "centroids.npy: codec: 12: components not a positive multiple of 8")
 	put(t, dir, "centroids.npy", array(t, npy.NumPy, "f2", make([]byte, 4*24*2), 4, 24))
+	require.NoError(t, os.Remove(filepath.Join(dir, "avg_residual.npy")))
 	_, err = Open(dir)
 	require.ErrorContains(t, err, "0.residuals.npy: residuals of type u1, 8 bytes a token, want u1 and 12 for 24 components of 4 bits")
 }
