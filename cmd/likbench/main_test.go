@@ -68,11 +68,13 @@ func TestWrongCommandLines(t *testing.T) {
 		text string
 	}{
 		{[]string{"serach"}, `unknown command "serach"`},
+		{[]string{"palid"}, `unknown command "palid"; did you mean plaid?`},
 		{[]string{"text-short"}, `unknown command "text-short"`},
-		{[]string{"plaid", "serach", "idx"}, `unknown command "serach" of plaid`},
+		{[]string{"plaid", "serach", "idx"}, `unknown command "serach" of plaid; did you mean search?`},
+		{[]string{"plaid", "zzzzzzz"}, `unknown command "zzzzzzz" of plaid`},
 		{[]string{"--backend", "host", "serach"}, `unknown command "serach"`},
 		{[]string{"help", "nosuch"}, `unknown help topic "nosuch"`},
-		{[]string{"help", "plaid", "serach"}, `unknown help topic "plaid serach"`},
+		{[]string{"help", "plaid", "serach"}, `unknown help topic "plaid serach"; did you mean search?`},
 		{[]string{"--backend", "cuda,simd"}, `unknown backend "cuda,simd": ` + choices},
 		{[]string{"--backend", "CUDA"}, `unknown backend "CUDA": ` + choices},
 		{[]string{"--backend", ""}, `unknown backend "": ` + choices},
@@ -421,4 +423,26 @@ func TestClosedPipeIsQuiet(t *testing.T) {
 	require.NoError(t, r.Close())
 	_ = cmd.Wait() // by the signal, or cleanly if everything was written before
 	require.Empty(t, stderr.String())
+}
+
+// TestNothingRuns: variants that the device cannot run are said to be that, not a run of no rows.
+func TestNothingRuns(t *testing.T) {
+	needs := backend.Binding{Kernel: "topk", Variant: "wide", Requires: []string{"wide"}}
+	plain := backend.Binding{Kernel: "topk", Variant: "plain"}
+	info := backend.Info{Name: "this machine", Features: []string{"narrow"}}
+	o := &options{selection: benchsuite.Selection{Variants: []string{"wide"}}}
+	err := runnable(o, info, []benchsuite.Item{{Bindings: []backend.Binding{needs}}, {Bindings: []backend.Binding{needs}}})
+	var u *usageError
+	require.ErrorAs(t, err, &u)
+	require.EqualError(t, err, "--variants wide: none of what is selected runs on this machine, which lacks wide")
+	require.NoError(t, runnable(o, info, []benchsuite.Item{{Bindings: []backend.Binding{needs, plain}}}))
+	require.NoError(t, runnable(&options{}, info, []benchsuite.Item{{Bindings: []backend.Binding{needs}}}))
+}
+
+// TestListsWithSpaces: a list in quotes may have a space after a comma.
+func TestListsWithSpaces(t *testing.T) {
+	code, stdout, stderr := call(t, "--backend", "simd", "--list", "--only", "topk, softmax_f32 ", "--variants", "generic, avx2", "--dtype", " f32")
+	require.Equal(t, exitOK, code, stderr)
+	require.Contains(t, stdout, "topk")
+	require.Contains(t, stdout, "softmax_f32")
 }

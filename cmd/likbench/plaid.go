@@ -25,9 +25,9 @@ func plaidCommand() *cobra.Command {
 		Short: "Build, search, check and convert late-interaction indexes",
 		Long: `Indexes of this program, and of fast-plaid, next-plaid, ColBERTv2 and WARP. The layout of a
 folder is told by its content. What only reads never changes a folder.`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command %q of plaid", args[0])
+				return usage("unknown command %q of plaid%s", args[0], meant(c, args[0]))
 			}
 			return usage("plaid needs a command: build, search, eval, stat, fsck, convert, add, delete, compact, merge or bench")
 		},

@@ -91,6 +91,9 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 		if queries < 1 || length < 1 {
 			return usage("%d queries of %d tokens", queries, length)
 		}
+		for i := range only {
+			only[i] = strings.TrimSpace(only[i])
+		}
 		run, err := pick(list(), only)
 		if err != nil {
 			return err

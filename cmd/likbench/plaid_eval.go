@@ -88,7 +88,7 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 					return err
 				}
 			}
-			return evaluate(c, judgements, run, trec)
+			return evaluate(c, judgements, run, f.k, trec)
 		})
 	}
 	return cmd
@@ -152,14 +152,25 @@ func writeRun(path string, run retrieval.Run) error {
 	return maybe.WriteFile(path, b.Bytes(), 0o644)
 }
 
-func evaluate(c *cobra.Command, q retrieval.Qrels, run retrieval.Run, trec bool) error {
-	rep, err := retrieval.Evaluate(q, run, retrieval.Options{Cutoffs: []int{10, 100}, TREC: trec, SkipUnmatched: true})
+// evaluate prints what k results of a query show: nothing beyond the k-th.
+func evaluate(c *cobra.Command, q retrieval.Qrels, run retrieval.Run, k int, trec bool) error {
+	cutoffs, whole := []int{10, 100}, "MAP"
+	if k < 100 {
+		cutoffs, whole = []int{min(k, 10)}, fmt.Sprintf("MAP@%d", k)
+	}
+	rep, err := retrieval.Evaluate(q, run, retrieval.Options{Cutoffs: cutoffs, TREC: trec, SkipUnmatched: true})
 	if err != nil {
 		return err
 	}
-	m := rep.Mean
-	_, err = fmt.Fprintf(c.OutOrStdout(), "nDCG@10 %.6f  nDCG@100 %.6f  Recall@10 %.6f  Recall@100 %.6f  MRR@10 %.6f  MAP %.6f  over %d queries, %d without judgements or results\n",
-		m.NDCG[0], m.NDCG[1], m.Recall[0], m.Recall[1], m.MRR[0], m.MAP, rep.Averaged, len(rep.Unmatched))
+	var b strings.Builder
+	for i, at := range cutoffs {
+		fmt.Fprintf(&b, "nDCG@%d %.6f  ", at, rep.Mean.NDCG[i])
+	}
+	for i, at := range cutoffs {
+		fmt.Fprintf(&b, "Recall@%d %.6f  ", at, rep.Mean.Recall[i])
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%sMRR@%d %.6f  %s %.6f  over %d queries, %d without judgements or results\n",
+		&b, cutoffs[0], rep.Mean.MRR[0], whole, rep.Mean.MAP, rep.Averaged, len(rep.Unmatched))
 	return err
 }
 

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"math"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/likbench/likbench/benchsuite"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/build"
 	"github.com/likbench/likbench/plaid/store"
@@ -56,4 +58,13 @@ func TestQuickScan(t *testing.T) {
 	got, err = j.scan(t.Context(), s, queries, wrong, how)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+// A gate is met by a number that is large enough, not by one that is none.
+func TestGatesOfNaN(t *testing.T) {
+	nan := math.NaN()
+	good := benchsuite.IndexRow{Bits: 2, Kept: 1, DefaultRecall: 1, ExactRecall: 1}
+	require.Empty(t, failedGates([]benchsuite.IndexRow{good}))
+	require.Len(t, failedGates([]benchsuite.IndexRow{{Bits: 2, Kept: nan, DefaultRecall: nan, ExactRecall: nan}}), 3)
+	require.Len(t, failedGates([]benchsuite.IndexRow{{Bits: 2, Kept: .96, DefaultRecall: .98, ExactRecall: .999}}), 3)
 }

@@ -70,8 +70,8 @@ func (f *searchFlags) options() (plaid.SearchOptions, error) {
 	if err := f.unused(); err != nil {
 		return f.o, err
 	}
-	if f.k < 1 {
-		return f.o, usage("-k %d: want at least 1", f.k)
+	if err := f.ranges(); err != nil {
+		return f.o, err
 	}
 	if f.filter != "" {
 		if f.o.Filter, err = readIDs(f.filter); err != nil {
@@ -79,6 +79,28 @@ func (f *searchFlags) options() (plaid.SearchOptions, error) {
 		}
 	}
 	return f.o, nil
+}
+
+// ranges refuses values that mean nothing, before an index is read for them.
+func (f *searchFlags) ranges() error {
+	if f.k < 1 || f.k > math.MaxInt32 {
+		return usage("-k %d: want 1 to %d", f.k, math.MaxInt32)
+	}
+	for _, x := range []struct {
+		name  string
+		value int
+	}{{"probe", f.o.Probe}, {"candidates", f.o.Candidates}, {"exact", f.o.Exact}} {
+		if x.value < 0 {
+			return usage("--%s %d: want at least 1, or 0 for the default", x.name, x.value)
+		}
+	}
+	if t := f.o.Threshold; t-t != 0 {
+		return usage("--threshold %v: want a number that float32 holds", f.threshold)
+	}
+	if m := f.o.Method; m == plaid.MethodBounds && f.o.Preset != plaid.Exact || m == plaid.MethodProbe && f.o.Preset != plaid.Auto {
+		return usage("--method %v: preset %v has no such method", m, f.o.Preset)
+	}
+	return nil
 }
 
 // unused refuses flags that the preset or the method has no use for.

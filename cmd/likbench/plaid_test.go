@@ -163,6 +163,14 @@ func TestPlaidEval(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	require.Contains(t, ok(t, with(docs, "eval", index, "--qrels", filepath.Join(dir, "qrels"), "--doc-ids", filepath.Join(dir, "names"), "--run", out)...),
 		"nDCG@10 1.000000")
+	for k, want := range map[string]string{
+		"5":   "nDCG@5 1.000000  Recall@5 1.000000  MRR@5 1.000000  MAP@5 1.000000  over",
+		"10":  "nDCG@10 1.000000  Recall@10 1.000000  MRR@10 1.000000  MAP@10 1.000000  over",
+		"99":  "nDCG@10 1.000000  Recall@10 1.000000  MRR@10 1.000000  MAP@99 1.000000  over",
+		"100": "nDCG@10 1.000000  nDCG@100 1.000000  Recall@10 1.000000  Recall@100 1.000000  MRR@10 1.000000  MAP 1.000000  over",
+	} {
+		require.Contains(t, ok(t, with(docs, "eval", index, "--qrels", filepath.Join(dir, "qrels"), "--doc-ids", filepath.Join(dir, "names"), "-k", k)...), want)
+	}
 	raw, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "1 Q0 doc0 1 ")
@@ -255,6 +263,16 @@ func TestPlaidRefuses(t *testing.T) {
 		{exitFailure, "index exists", with(docs, "build", index)},
 		{exitFailure, "no index", with(docs, "search", at("none"))},
 		{exitUsage, "-k 0", with(docs, "search", index, "-k", "0")},
+		{exitUsage, "-k 99999999999: want 1 to 2147483647", with(docs, "search", index, "-k", "99999999999")},
+		{exitUsage, "--method bounds: preset auto has no such method", with(docs, "search", index, "--method", "bounds")},
+		{exitUsage, "--method probe: preset exact has no such method", with(docs, "search", index, "--method", "probe", "--preset", "exact")},
+		{exitUsage, "--method bounds: preset compat-plaid has no such method", with(docs, "search", index, "--method", "bounds", "--preset", "compat-plaid")},
+		{exitUsage, "--probe -2: want at least 1", with(docs, "search", index, "--probe", "-2")},
+		{exitUsage, "--candidates -5: want at least 1", with(docs, "search", index, "--candidates", "-5")},
+		{exitUsage, "--exact -1: want at least 1", with(docs, "search", index, "--exact", "-1")},
+		{exitUsage, "--threshold NaN: want a number", with(docs, "search", index, "--preset", "compat-plaid", "--threshold", "nan")},
+		{exitUsage, "--threshold 1e+39: want a number", with(docs, "search", index, "--preset", "compat-plaid", "--threshold", "1e39")},
+		{exitUsage, "--threshold -Inf: want a number", with(docs, "search", at("none"), "--preset", "compat-plaid", "--threshold", "-inf")},
 		{exitUsage, `preset "fast"`, with(docs, "search", index, "--preset", "fast")},
 		{exitUsage, `--method "full"`, with(docs, "search", index, "--method", "full")},
 		{exitFailure, "document 1, token 0, component 5", []string{"build", at("new"), "--vectors", bad, "--offsets", two}},

@@ -37,9 +37,9 @@ times it beside the limits measured in the same run, and scores the embedded Cra
 collection with late interaction beside BM25.
 
 ` + onlyHelp(),
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command %q", args[0])
+				return usage("unknown command %q%s", args[0], meant(c, args[0]))
 			}
 			return nil
 		},
@@ -50,6 +50,11 @@ collection with late interaction beside BM25.
 			if !c.Flags().Changed("backend") {
 				if v, ok := os.LookupEnv("LIKBENCH_BACKEND"); ok {
 					o.backend = v
+				}
+			}
+			for _, list := range [][]string{o.selection.Only, o.selection.Variants, o.selection.DTypes} {
+				for i := range list { // "a, b" in quotes
+					list[i] = strings.TrimSpace(list[i])
 				}
 			}
 			if o.selection.Quick && o.selection.Full {
@@ -77,6 +82,15 @@ collection with late interaction beside BM25.
 	return cmd
 }
 
+// meant names the commands of c that a mistyped one may stand for.
+func meant(c *cobra.Command, typed string) string {
+	c.SuggestionsMinimumDistance = 2
+	if names := c.SuggestionsFor(typed); len(names) > 0 {
+		return "; did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return ""
+}
+
 // helpCommand is cobra's, but an unknown topic is an error.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
@@ -85,7 +99,11 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil || c == nil || len(rest) > 0 {
-				return usage("unknown help topic %q", strings.Join(args, " "))
+				more := ""
+				if c != nil && len(rest) == 1 {
+					more = meant(c, rest[0])
+				}
+				return usage("unknown help topic %q%s", strings.Join(args, " "), more)
 			}
 			return c.Help()
 		},

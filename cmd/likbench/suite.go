@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	}
 	if o.list {
 		return list(stdout, o, dev.Info(), items)
+	}
+	if err := runnable(o, dev.Info(), items); err != nil {
+		return err
 	}
 	out, err := newOutput(o.outdir)
 	if err != nil {
@@ -66,6 +70,27 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	rows.end()
 	report.Seconds = time.Since(start).Seconds()
 	return finish(o, report, out, stdout)
+}
+
+// runnable refuses variants of which none runs on the device: a run of nothing must not look
+// like a clean one.
+func runnable(o *options, dev backend.Info, items []benchsuite.Item) error {
+	if o.selection.Variants == nil {
+		return nil
+	}
+	var missing []string
+	for i := range items {
+		for _, b := range items[i].Bindings {
+			m := dev.Missing(b.Requires)
+			if m == "" {
+				return nil
+			}
+			if !slices.Contains(missing, m) {
+				missing = append(missing, m)
+			}
+		}
+	}
+	return usage("--variants %s: none of what is selected runs on %s, which lacks %s", strings.Join(o.selection.Variants, ","), dev.Name, strings.Join(missing, ", "))
 }
 
 // openBackend opens the backend of a name and writes down why it was taken, and why not
