@@ -28,9 +28,18 @@ func session(dir string, d disk, use func(w *Writer) error) error {
 		return err
 	}
 	if err = use(w); err == nil {
-		_, err = w.Commit()
+		err = promised(w, d)
 	}
 	return errors.Join(err, w.Close())
+}
+
+// promised commits, and tells the disk what was promised by that.
+func promised(w *Writer, d disk) error {
+	_, err := w.Commit()
+	if f, ok := d.(*faulty); ok && err == nil {
+		f.promised = true
+	}
+	return err
 }
 
 func crashBlock(seed uint64) Block { return sampleBlock(seed, crashCodec, 2, 0, 5) }
@@ -67,7 +76,7 @@ var scenarios = []scenario{
 			return err
 		}
 		if err = w.Append(crashBlock(1)); err == nil {
-			_, err = w.Commit()
+			err = promised(w, d)
 		}
 		return errors.Join(err, w.Close())
 	}},
@@ -176,6 +185,7 @@ func requireOutcome(t testing.TB, dir string, d *faulty, err error, states [2]st
 	got, ok = found(t, dir)
 	isOld, isNew := ok == exists && (!ok || equalState(got, states[0])), ok && equalState(got, states[1])
 	require.True(t, isOld || isNew, "neither old nor new")
+	require.True(t, isNew || !d.promised, "the generation that was committed is gone")
 	switch {
 	case d.fate.ends():
 	case err == nil, errors.Is(err, ErrNotDurable):
@@ -254,19 +264,48 @@ func stopEverywhere(t *testing.T, s scenario, dir string, f fate, before map[str
 		restore(t, dir, before)
 		d := newFaulty(t, dir, f, at)
 		err := s.run(dir, d)
-		if !d.failed {
-			require.NoError(t, err)
-			return at
-		}
-		d.lose(t)
 		label := fmt.Sprintf("%v at step %d (%s): %v", f, at, d.op, err)
 		t.Log(label) // shown where something fails
-		if s.name == "repair" {
-			requireRepaired(t, dir, d, err)
-			continue
+		if !d.failed {
+			require.NoError(t, err)
+			requireKept(t, dir, d, states[1])
+			return at
 		}
-		got, ok := requireOutcome(t, dir, d, err, states, exists)
+		losses := d.losses()
+		if losses == nil { // the machine goes on
+			requireSound(t, s, dir, d, err, states, exists, true)
+		}
+		for i, names := range losses {
+			d.lose(t, names)
+			requireSound(t, s, dir, d, err, states, exists, i == at%len(losses))
+		}
+	}
+}
+
+// requireSound checks what a stopped scenario has left, and, if asked, that the next writer
+// works.
+func requireSound(t *testing.T, s scenario, dir string, d *faulty, err error, states [2]state, exists, next bool) {
+	if s.name == "repair" {
+		requireRepaired(t, dir, d, err)
+		return
+	}
+	got, ok := requireOutcome(t, dir, d, err, states, exists)
+	if next {
 		requireNext(t, dir, got, ok)
+	}
+}
+
+// requireKept: power that is lost after the last step takes nothing that was committed.
+func requireKept(t testing.TB, dir string, d *faulty, want state) {
+	losses := d.losses()
+	require.NotEmpty(t, losses)
+	for _, names := range losses {
+		d.lose(t, names)
+		got, ok := found(t, dir)
+		require.True(t, ok && equalState(got, want), "what was committed is gone")
+		report, err := Check(dir)
+		require.NoError(t, err)
+		require.Empty(t, report.Problems)
 	}
 }
 

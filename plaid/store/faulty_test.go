@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -39,13 +40,14 @@ const (
 	torn                  // it ends in the middle of it, where it writes
 	powerless             // the machine ends: what was not synced is lost, names too
 	renamed               // the machine ends: names are kept, content that was not synced is lost
+	mixed                 // the machine ends: of the names that were not synced any may be kept
 	failing               // the step fails, once
 	full                  // it fails, and so does each after it
 	fates
 )
 
 func (f fate) String() string {
-	return [...]string{"killed", "torn", "powerless", "renamed", "failing", "full"}[f]
+	return [...]string{"killed", "torn", "powerless", "renamed", "mixed", "failing", "full"}[f]
 }
 
 // ends says that nothing is done after the step.
@@ -65,6 +67,8 @@ type faulty struct {
 	at, step     int
 	failed       bool
 	now, durable map[string]*inode // by name
+	settled      bool              // the folder's own name is durable
+	promised     bool              // Commit has returned without an error
 	op           string            // of the fatal step
 }
 
@@ -74,6 +78,8 @@ func newFaulty(t testing.TB, dir string, f fate, at int) *faulty {
 		d.now[name] = &inode{[]byte(text)}
 	}
 	d.durable = maps.Clone(d.now)
+	_, err := os.Stat(dir)
+	d.settled = err == nil
 	return d
 }
 
@@ -150,8 +156,11 @@ func (d *faulty) syncDir(path string) error {
 	if _, err := d.before("syncdir"); err != nil {
 		return err
 	}
-	if path == d.dir {
+	switch path {
+	case d.dir:
 		d.durable = maps.Clone(d.now)
+	case filepath.Dir(d.dir):
+		d.settled = true
 	}
 	return nil
 }
@@ -193,18 +202,75 @@ func (f *faultyFile) Truncate(size int64) error {
 	return f.file.Truncate(size)
 }
 
-// lose leaves in the folder what the loss of power would.
-func (d *faulty) lose(t testing.TB) {
-	if !d.failed || d.fate != powerless && d.fate != renamed {
+// losses are the folders that the loss of power may leave: which names there are, and nil for
+// no folder at all. Without such a loss there are none.
+func (d *faulty) losses() []map[string]*inode {
+	switch {
+	case d.failed && d.fate == powerless:
+		return []map[string]*inode{d.durable}
+	case d.failed && d.fate == renamed:
+		return []map[string]*inode{d.now}
+	case d.failed && d.fate != mixed:
+		return nil
+	}
+	var unsure []string
+	for name, node := range d.now {
+		if d.durable[name] != node {
+			unsure = append(unsure, name)
+		}
+	}
+	for name := range d.durable {
+		if d.now[name] == nil {
+			unsure = append(unsure, name)
+		}
+	}
+	slices.Sort(unsure)
+	var out []map[string]*inode
+	if !d.settled {
+		out = append(out, nil)
+	}
+	for _, kept := range subsets(len(unsure)) {
+		names := maps.Clone(d.durable)
+		for i, name := range unsure {
+			switch {
+			case kept>>i&1 == 0:
+			case d.now[name] == nil:
+				delete(names, name)
+			default:
+				names[name] = d.now[name]
+			}
+		}
+		out = append(out, names)
+	}
+	return out
+}
+
+// subsets are all sets of n, as bits, or, of many, those that miss or have at most two.
+func subsets(n int) []uint64 {
+	var out []uint64
+	if n <= 4 {
+		for s := range uint64(1) << n {
+			out = append(out, s)
+		}
+		return out
+	}
+	all := uint64(1)<<n - 1
+	for i := range n {
+		for j := i; j < n; j++ {
+			few := uint64(1)<<i | uint64(1)<<j
+			out = append(out, few, all&^few)
+		}
+	}
+	return append(out, 0, all)
+}
+
+// lose leaves in the folder what one loss of power would.
+func (d *faulty) lose(t testing.TB, names map[string]*inode) {
+	require.NoError(t, os.RemoveAll(d.dir))
+	if names == nil {
 		return
 	}
-	names := d.durable
-	if d.fate == renamed {
-		names = d.now
-	}
-	for name := range contents(t, d.dir) {
-		require.NoError(t, os.Remove(filepath.Join(d.dir, name)))
-	}
+	require.NoError(t, os.Mkdir(d.dir, 0o777))
 	for name, node := range names {
 		require.NoError(t, os.WriteFile(filepath.Join(d.dir, name), node.synced, 0o666))
 	}
