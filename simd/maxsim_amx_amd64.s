@@ -78,44 +78,38 @@ pair:
 	MOVQ R11, SI
 
 pairpass:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x11
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x10
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
 	MOVQ R15, R14
 
-pairpassask:
+pairpass0ask:
 	PREFETCHT0 2048(R13)
 	PREFETCHT1 16384(R13)
 	PREFETCHT0 2112(R13)
 	PREFETCHT0 2176(R13)
 	PREFETCHT1 16512(R13)
 	PREFETCHT0 2240(R13)
-	PREFETCHT0 2304(R13)
-	PREFETCHT1 16640(R13)
-	PREFETCHT0 2368(R13)
-	PREFETCHT0 2432(R13)
-	PREFETCHT1 16768(R13)
-	PREFETCHT0 2496(R13)
-	ADDQ       $0x00000200, R13
+	ADDQ       $0x00000100, R13
 	SUBQ       $0x00000010, R14
-	JNZ        pairpassask
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xb4
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xa2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xa4
-	BYTE       $0x10
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
+	JNZ        pairpass0ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -132,6 +126,18 @@ pairpassask:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0x00
+	MOVQ       R15, R14
+
+pairpass1ask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	ADDQ       $0x00000100, R13
+	SUBQ       $0x00000010, R14
+	JNZ        pairpass1ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -186,9 +192,29 @@ single:
 	MOVQ R11, SI
 
 singlepass:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x11
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x10
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
 	MOVQ R15, R14
 
-singlepassask:
+singlepass0ask:
 	PREFETCHT0 2048(R13)
 	PREFETCHT1 16384(R13)
 	PREFETCHT0 2112(R13)
@@ -197,27 +223,7 @@ singlepassask:
 	PREFETCHT0 2240(R13)
 	ADDQ       $0x00000100, R13
 	SUBQ       $0x00000010, R14
-	JNZ        singlepassask
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xb4
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xa2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xa4
-	BYTE       $0x10
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
+	JNZ        singlepass0ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -268,9 +274,29 @@ last:
 	MOVQ R11, SI
 
 lastpass:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x11
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x10
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
 	MOVQ R15, R14
 
-lastpassask:
+lastpass0ask:
 	PREFETCHT0 2048(R13)
 	PREFETCHT1 16384(R13)
 	PREFETCHT0 2112(R13)
@@ -279,27 +305,7 @@ lastpassask:
 	PREFETCHT0 2240(R13)
 	ADDQ       $0x00000100, R13
 	SUBQ       $0x00000010, R14
-	JNZ        lastpassask
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xb4
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xa2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xa4
-	BYTE       $0x10
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
+	JNZ        lastpass0ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -418,54 +424,48 @@ pair:
 	MOVQ R11, SI
 
 pairpass:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x11
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x11
+	BYTE $0x40
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x10
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
 	MOVQ R15, R14
 
-pairpassask:
+pairpass0ask:
 	PREFETCHT0 2048(R13)
 	PREFETCHT1 16384(R13)
 	PREFETCHT0 2112(R13)
 	PREFETCHT0 2176(R13)
 	PREFETCHT1 16512(R13)
 	PREFETCHT0 2240(R13)
-	PREFETCHT0 2304(R13)
-	PREFETCHT1 16640(R13)
-	PREFETCHT0 2368(R13)
-	PREFETCHT0 2432(R13)
-	PREFETCHT1 16768(R13)
-	PREFETCHT0 2496(R13)
-	ADDQ       $0x00000200, R13
+	ADDQ       $0x00000100, R13
 	SUBQ       $0x00000010, R14
-	JNZ        pairpassask
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xb4
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x40
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xa2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xa4
-	BYTE       $0x10
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
+	JNZ        pairpass0ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -487,6 +487,18 @@ pairpassask:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0x00
+	MOVQ       R15, R14
+
+pairpass1ask:
+	PREFETCHT0 2048(R13)
+	PREFETCHT1 16384(R13)
+	PREFETCHT0 2112(R13)
+	PREFETCHT0 2176(R13)
+	PREFETCHT1 16512(R13)
+	PREFETCHT0 2240(R13)
+	ADDQ       $0x00000100, R13
+	SUBQ       $0x00000010, R14
+	JNZ        pairpass1ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -573,9 +585,39 @@ single:
 	MOVQ R11, SI
 
 singlepass:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x11
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x11
+	BYTE $0x40
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x10
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
 	MOVQ R15, R14
 
-singlepassask:
+singlepass0ask:
 	PREFETCHT0 2048(R13)
 	PREFETCHT1 16384(R13)
 	PREFETCHT0 2112(R13)
@@ -584,37 +626,7 @@ singlepassask:
 	PREFETCHT0 2240(R13)
 	ADDQ       $0x00000100, R13
 	SUBQ       $0x00000010, R14
-	JNZ        singlepassask
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xb4
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x40
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xa2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xa4
-	BYTE       $0x10
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
+	JNZ        singlepass0ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
@@ -687,9 +699,39 @@ last:
 	MOVQ R11, SI
 
 lastpass:
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x11
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x11
+	BYTE $0x40
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x10
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
 	MOVQ R15, R14
 
-lastpassask:
+lastpass0ask:
 	PREFETCHT0 2048(R13)
 	PREFETCHT1 16384(R13)
 	PREFETCHT0 2112(R13)
@@ -698,37 +740,7 @@ lastpassask:
 	PREFETCHT0 2240(R13)
 	ADDQ       $0x00000100, R13
 	SUBQ       $0x00000010, R14
-	JNZ        lastpassask
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xb4
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xe2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x40
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xa2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xa4
-	BYTE       $0x10
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
+	JNZ        lastpass0ask
 	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x4a
