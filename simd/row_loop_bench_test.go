@@ -32,6 +32,12 @@ func BenchmarkRowLoops(b *testing.B) {
 					routines[name] = func() { f(&x[0], &e[0], g, &l.lanes[0], &l.top.max, 0, &y[0]) }
 				}
 			}
+			if f := u.rmsPipe[1][t]; f != nil {
+				routines["rmsPipe"] = func() { f(&x[0], &w[0], &y[0], g, 2, &z[0], &l.lanes[0], 0) }
+			}
+			if f := u.rmsGradPipe[1][t]; f != nil {
+				routines["rmsGradPipe"] = func() { f(&z[0], &x[0], &w[0], &y[0], g, 2, 1, &z[0], &x[0], &part[0], &l.lanes[0], 2, 0) }
+			}
 			if f := u.extremes[t]; f != nil {
 				routines["extremes"] = func() { f(&x[0], g) }
 			}
