@@ -12,13 +12,13 @@ const (
 	wgmmaTokens = 128
 	wgmmaSpan   = 128 // bytes of K in a slot
 	wgmmaSlot   = wgmmaTokens * wgmmaSpan
-	wgmmaShared = 13*wgmmaSlot + 1024 // slots and their alignment
-	smallShared = 6*wgmmaSlot + 1024  // two blocks fit a multiprocessor
-	thirdShared = 3*wgmmaSlot + 32*wgmmaSpan + 1024
+	wgmmaShared = 13*wgmmaSlot + 1024               // slots and their alignment
+	smallShared = 6*wgmmaSlot + 1024                // two blocks fit a multiprocessor
+	oneShared   = 3*wgmmaSlot + 32*wgmmaSpan + 1024 // three blocks of one warpgroup of consumers do, with a span of query rows
 
-	// manyBytes is the document bytes of a multiprocessor from which several blocks, or a queue of parts of the work,
-	// read them faster than one block does, which starts and ends sooner.
-	manyBytes   = 3 << 18
+	// pairBytes is the document bytes of a multiprocessor from which two blocks read them faster than one does, which
+	// starts and ends sooner. Three with factors do from the same on.
+	pairBytes   = 1 << 20
 	joinThreads = 128
 
 	// splitUnits and splitGroups bound the pieces of a launch that cuts documents between blocks.
@@ -58,18 +58,17 @@ func (l *wgmmaLimits) workspace(*backend.Call) int64 {
 
 // wgmmaPlan is the tile that a launch uses. It changes no bits.
 type wgmmaPlan struct {
-	rows    int64 // query rows of a block
-	split   bool  // documents are cut between blocks and joined by a second stage
-	taken   bool  // blocks take parts of the work from a queue, which a stage in front empties
-	blocks  int64
-	threads int
-	shared  uint32
+	rows   int64 // query rows of a block
+	split  bool  // documents are cut between blocks and joined by a second stage
+	one    bool  // one warpgroup of consumers: stage o32
+	blocks int64
+	shared uint32
 }
 
 func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 	// Query rows stay in shared memory: 128 KiB hold 256 rows of 512 bytes, 64 of 2048.
 	spans, rows := CeilDiv(c.Axes[axisD]*l.bytes, wgmmaSpan), r.queryOff.Total
-	p := wgmmaPlan{rows: 256, blocks: int64(units), threads: 640, shared: wgmmaShared}
+	p := wgmmaPlan{rows: 256, blocks: int64(units), shared: wgmmaShared}
 	switch {
 	case rows <= 32:
 		p.rows = 32
@@ -78,13 +77,18 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 	case rows <= 128 || spans > 4:
 		p.rows = 128
 	}
-	if p.rows < 256 {
-		p.threads = 320
+	// Only the registers of the smallest form are few enough for more blocks.
+	if much := r.docOff.Total*c.Axes[axisD]*l.bytes >= pairBytes*int64(units); p.rows == 32 && much {
+		switch {
+		case l.scaled && spans == 1:
+			p.one, p.blocks, p.shared = true, 3*p.blocks, oneShared
+		case !l.scaled && spans <= 2:
+			p.blocks, p.shared = 2*p.blocks, smallShared
+		}
 	}
-	l.share(&p, r, c, spans)
 	nd, longest, groups := c.Axes[axisND], r.docOff.Max, CeilDiv(rows, p.rows)
 	// The bound is on the axis: offsets of the device may fill it.
-	if p.taken || r.queryOff.Max > p.rows || CeilDiv(c.Axes[axisTQ], p.rows) > splitGroups || groups*nd == 0 || units == 0 {
+	if r.queryOff.Max > p.rows || CeilDiv(c.Axes[axisTQ], p.rows) > splitGroups || groups*nd == 0 || units == 0 {
 		return p
 	}
 	// Whole documents take the longest share of a multiprocessor; cut ones share evenly.
@@ -93,55 +97,31 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 		cost = joinBytes / max(c.Axes[axisD]*l.bytes, 1)
 	}
 	if whole, even := CeilDiv(groups*nd, n)*longest, CeilDiv(groups*r.docOff.Total, n); whole-even > cost {
-		p.blocks, p.split, p.shared = n, true, wgmmaShared
+		p.blocks, p.split, p.one, p.shared = n, true, false, wgmmaShared
 	}
 	return p
 }
 
-// share decides how much documents are read. Some multiprocessors read a quarter faster than most, so that blocks with
-// even parts end far from each other: a queue gives the fast ones more. Registers of the smallest form only are few enough
-// for several blocks of a multiprocessor.
-func (l *wgmmaLimits) share(p *wgmmaPlan, r *ragged, c *backend.Call, spans int64) {
-	if p.rows == 64 || p.rows == 256 || spans > 2 || r.docOff.Total*c.Axes[axisD]*l.bytes < manyBytes*p.blocks {
-		return
-	}
-	blocks, threads, shared := p.blocks, p.threads, p.shared
-	switch {
-	case p.rows == 32 && l.scaled && spans == 1:
-		blocks, threads, shared = 3*blocks, 192, thirdShared
-	case p.rows == 32 && !l.scaled:
-		blocks, shared = 2*blocks, smallShared
-	case p.rows == 32:
-		return
-	}
-	if c.Axes[axisND] >= 2*blocks {
-		p.taken, p.blocks, p.threads, p.shared = true, blocks, threads, shared
-	}
-}
-
 // wgmmaStages are the forms of the kernel; one of them runs, and after a split one its join.
 func wgmmaStages[A any](of func(*A) ragged, l *wgmmaLimits) []Stage[A] {
-	out := []Stage[A]{{Name: "clear", Early: true, Geometry: func(a *A, c *backend.Call, g *Geometry) {
-		r := of(a)
-		g.Line(1, 1)
-		g.Skip = !l.plan(&r, c, g.Units).taken
-	}}}
+	var out []Stage[A]
+	if l.scaled {
+		out = append(out, wgmmaStage(of, l, "o", 32, 192, false))
+	}
 	for _, f := range []struct {
-		form string // t: tokens are the rows of a product, r: query rows are
-		rows int64
-	}{{"t", 32}, {"t", 64}, {"t", 128}, {"r", 256}} {
+		form    string // t: tokens are the rows of a product, r: query rows are
+		rows    int64
+		threads int
+	}{{"t", 32, 320}, {"t", 64, 320}, {"t", 128, 320}, {"r", 256, 640}} {
 		if l.scaled && f.rows == 128 {
 			f.form = "r"
 		}
-		out = append(out, wgmmaStage(of, l, f.form, f.rows, false, false), wgmmaStage(of, l, "s", f.rows, true, false), wgmmaJoin(of, l, f.rows))
-		if f.rows == 32 || f.rows == 128 {
-			out = append(out, wgmmaStage(of, l, "q", f.rows, false, true))
-		}
+		out = append(out, wgmmaStage(of, l, f.form, f.rows, f.threads, false), wgmmaStage(of, l, "s", f.rows, f.threads, true), wgmmaJoin(of, l, f.rows))
 	}
 	return out
 }
 
-func wgmmaStage[A any](of func(*A) ragged, l *wgmmaLimits, form string, rows int64, split, taken bool) Stage[A] {
+func wgmmaStage[A any](of func(*A) ragged, l *wgmmaLimits, form string, rows int64, threads int, split bool) Stage[A] {
 	maps := []func(*A, *backend.Call, *driver.TensorMap){
 		func(a *A, c *backend.Call, m *driver.TensorMap) {
 			r := of(a)
@@ -155,12 +135,16 @@ func wgmmaStage[A any](of func(*A) ragged, l *wgmmaLimits, form string, rows int
 	if l.scaled {
 		maps = append(maps, func(a *A, c *backend.Call, m *driver.TensorMap) { r := of(a); scaleMap(m, r.scale, c.Axes[axisTD]) })
 	}
-	return Stage[A]{Name: fmt.Sprint(form, rows), Shared: wgmmaShared, Maps: maps, Early: true, Geometry: func(a *A, c *backend.Call, g *Geometry) {
+	one, shared := form == "o", wgmmaShared
+	if one {
+		shared = oneShared
+	}
+	return Stage[A]{Name: fmt.Sprint(form, rows), Shared: shared, Maps: maps, Early: true, Geometry: func(a *A, c *backend.Call, g *Geometry) {
 		r := of(a)
 		p := l.plan(&r, c, g.Units)
-		g.Line(p.blocks, p.threads)
+		g.Line(p.blocks, threads)
 		g.Shared = p.shared
-		g.Skip = p.rows != rows || p.split != split || p.taken != taken || c.Axes[axisNQ] == 0 || c.Axes[axisND] == 0
+		g.Skip = p.rows != rows || p.split != split || p.one != one || c.Axes[axisNQ] == 0 || c.Axes[axisND] == 0
 	}}
 }
 

@@ -116,7 +116,7 @@ template <class D, int Rows, int Columns, int Parts, int Warps, int Stages, bool
   }
 
   __device__ __forceinline__ void nextPiece() {
-    Pieces<kWhole> pieces(s.work, kRows);
+    Pieces<false> pieces(s.work, kRows);
     if (s.at >= 0) pieces.at = s.at;
     Piece p;
     bool more = pieces.next(p);

@@ -4,11 +4,13 @@
 //
 // Axes and layout as maxsim_scaled_naive.cu; d a multiple of 16 up to 2048; query, doc and doc_scale 16-byte
 // aligned; no winner. Stages, geometry and shared memory as maxsim_wgmma.cu, but 128 query rows are the rows of a
-// product (r128): a factor for each token leaves no registers for the other form. A third tensor map describes
-// doc_scale, boxes of 128. Requires sm_90a.
+// product (r128): a factor for each token leaves no registers for the other form. o32 is t32 with one warpgroup of
+// consumers, 192 threads and 53 KiB of dynamic shared memory, three blocks a multiprocessor; d at most 128. A third tensor
+// map describes doc_scale, boxes of 128. Requires sm_90a.
 //
 // targets: sm_90a
 // dynamic: maxsim_scaled_f8e4m3_wgmma_t32 214016
+// dynamic: maxsim_scaled_f8e4m3_wgmma_o32 54272
 // dynamic: maxsim_scaled_f8e4m3_wgmma_t64 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_r128 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_r256 214016
@@ -16,17 +18,15 @@
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s64 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s128 214016
 // dynamic: maxsim_scaled_f8e4m3_wgmma_s256 214016
-// dynamic: maxsim_scaled_f8e4m3_wgmma_q32 214016
-// dynamic: maxsim_scaled_f8e4m3_wgmma_q128 214016
 #include "args/maxsim_scaled_args.h"
 #include "lateinteraction/maxsim_products.cuh"
 #include "lateinteraction/maxsim_wgmma.cuh"
 
-#define ENTRY(name, form, consumer, cut, blocks)                                                                                    \
-  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, blocks)                                              \
+#define ENTRY(name, form, consumer, split, blocks)                                                                                    \
+  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, blocks)                                            \
       maxsim_scaled_f8e4m3_wgmma_##name(const __grid_constant__ maxsim_scaled_args a, const __grid_constant__ TensorMap query, \
                                         const __grid_constant__ TensorMap doc, const __grid_constant__ TensorMap scale) { \
-    maxsim::stream<maxsim::ProductF8E4M3, maxsim::form, maxsim::consumer, cut, 2, 5>(a, &query, &doc, &scale);                           \
+    maxsim::stream<maxsim::ProductF8E4M3, maxsim::form, maxsim::consumer, split, 2, 5>(a, &query, &doc, &scale);                           \
   }
 
 #define JOIN(name, rows)                                                                                                 \
@@ -43,19 +43,16 @@ using Rows128 = QueryRows<2, true>;
 using Rows256 = QueryRows<4, true>;
 }  // namespace maxsim
 
-ENTRY(t32, Tokens32, TokenConsumer, maxsim::kWhole, 1)
-ENTRY(t64, Tokens64, TokenConsumer, maxsim::kWhole, 1)
-ENTRY(r128, Rows128, RowConsumer, maxsim::kWhole, 1)
-ENTRY(r256, Rows256, RowConsumer, maxsim::kWhole, 1)
-ENTRY(s32, Tokens32, TokenConsumer, maxsim::kTokens, 1)
-ENTRY(s64, Tokens64, TokenConsumer, maxsim::kTokens, 1)
-ENTRY(s128, Rows128, RowConsumer, maxsim::kTokens, 1)
-ENTRY(s256, Rows256, RowConsumer, maxsim::kTokens, 1)
-ENTRY(q32, One32, TokenConsumer, maxsim::kTaken, 3)
-ENTRY(q128, Rows128, RowConsumer, maxsim::kTaken, 1)
+ENTRY(t32, Tokens32, TokenConsumer, false, 1)
+ENTRY(t64, Tokens64, TokenConsumer, false, 1)
+ENTRY(r128, Rows128, RowConsumer, false, 1)
+ENTRY(r256, Rows256, RowConsumer, false, 1)
+ENTRY(o32, One32, TokenConsumer, false, 3)
+ENTRY(s32, Tokens32, TokenConsumer, true, 1)
+ENTRY(s64, Tokens64, TokenConsumer, true, 1)
+ENTRY(s128, Rows128, RowConsumer, true, 1)
+ENTRY(s256, Rows256, RowConsumer, true, 1)
 JOIN(j32, 32)
 JOIN(j64, 64)
 JOIN(j128, 128)
 JOIN(j256, 256)
-
-extern "C" __global__ void __launch_bounds__(1) maxsim_scaled_f8e4m3_wgmma_clear(const __grid_constant__ maxsim_scaled_args a) { maxsim::clear(a); }

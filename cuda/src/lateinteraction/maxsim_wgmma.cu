@@ -19,17 +19,15 @@
 // dynamic: maxsim_bf16_wgmma_s64 214016
 // dynamic: maxsim_bf16_wgmma_s128 214016
 // dynamic: maxsim_bf16_wgmma_s256 214016
-// dynamic: maxsim_bf16_wgmma_q32 214016
-// dynamic: maxsim_bf16_wgmma_q128 214016
 #include "args/maxsim_args.h"
 #include "lateinteraction/maxsim_products.cuh"
 #include "lateinteraction/maxsim_wgmma.cuh"
 
-#define ENTRY(name, form, consumer, cut, blocks)                                                                       \
-  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, blocks)                                \
+#define ENTRY(name, form, consumer, split)                                                                       \
+  extern "C" __global__ void __launch_bounds__(maxsim::kThreads<maxsim::form>, 1)                                \
       maxsim_bf16_wgmma_##name(const __grid_constant__ maxsim_args a, const __grid_constant__ TensorMap query,   \
                                const __grid_constant__ TensorMap doc) {                                          \
-    maxsim::stream<maxsim::ProductBF16, maxsim::form, maxsim::consumer, cut, 1, 3>(a, &query, &doc, nullptr);  \
+    maxsim::stream<maxsim::ProductBF16, maxsim::form, maxsim::consumer, split, 1, 3>(a, &query, &doc, nullptr);  \
   }
 
 #define JOIN(name, rows)                                                                                        \
@@ -45,19 +43,15 @@ using Tokens128 = TokenRows<128, false>;
 using Rows256 = QueryRows<4, false>;
 }  // namespace maxsim
 
-ENTRY(t32, Tokens32, TokenConsumer, maxsim::kWhole, 1)
-ENTRY(t64, Tokens64, TokenConsumer, maxsim::kWhole, 1)
-ENTRY(t128, Tokens128, TokenConsumer, maxsim::kWhole, 1)
-ENTRY(r256, Rows256, RowConsumer, maxsim::kWhole, 1)
-ENTRY(s32, Tokens32, TokenConsumer, maxsim::kTokens, 1)
-ENTRY(s64, Tokens64, TokenConsumer, maxsim::kTokens, 1)
-ENTRY(s128, Tokens128, TokenConsumer, maxsim::kTokens, 1)
-ENTRY(s256, Rows256, RowConsumer, maxsim::kTokens, 1)
-ENTRY(q32, Tokens32, TokenConsumer, maxsim::kTaken, 2)
-ENTRY(q128, Tokens128, TokenConsumer, maxsim::kTaken, 1)
+ENTRY(t32, Tokens32, TokenConsumer, false)
+ENTRY(t64, Tokens64, TokenConsumer, false)
+ENTRY(t128, Tokens128, TokenConsumer, false)
+ENTRY(r256, Rows256, RowConsumer, false)
+ENTRY(s32, Tokens32, TokenConsumer, true)
+ENTRY(s64, Tokens64, TokenConsumer, true)
+ENTRY(s128, Tokens128, TokenConsumer, true)
+ENTRY(s256, Rows256, RowConsumer, true)
 JOIN(j32, 32)
 JOIN(j64, 64)
 JOIN(j128, 128)
 JOIN(j256, 256)
-
-extern "C" __global__ void __launch_bounds__(1) maxsim_bf16_wgmma_clear(const __grid_constant__ maxsim_args a) { maxsim::clear(a); }

@@ -21,7 +21,7 @@ template <class Args> __device__ __forceinline__ Summer summer(const Operands<Ar
           p.a.empty_zero != 0};
 }
 
-template <class F, Cut C, class Args> __device__ __forceinline__ void addUp(const Operands<Args>& p, Shared<F>& s) {
+template <class F, bool Split, class Args> __device__ __forceinline__ void addUp(const Operands<Args>& p, Shared<F>& s) {
   const Summer sum = summer(p);
   const int lane = threadIdx.x % kLanes;
   Count<kQueueLog> queue;
@@ -50,7 +50,7 @@ template <class F, Cut C, class Args> __device__ __forceinline__ void addUp(cons
         }
         __syncwarp();
       }
-      const bool head = C == kTokens && g.head && j == g.j0, tail = C == kTokens && g.tail && j == g.j1 - 1;
+      const bool head = Split && g.head && j == g.j0, tail = Split && g.tail && j == g.j1 - 1;
       if (head || tail) {
         float* part = (float*)p.a.scratch + (2ll * g.id + (head ? 0 : 1)) * F::kRows;
         for (int r = lane; r < g.rows; r += kLanes) part[r] = maxima[padded(r)];
@@ -77,7 +77,7 @@ template <class F> __device__ __forceinline__ void initBarriers(Shared<F>& s, in
 }
 
 // stream is the kernel of a form. kQueryOff and kDocOff are the operand numbers of the offsets.
-template <class E, class F, template <class, class, class> class Consumer, Cut C, int kQueryOff, int kDocOff, class Args>
+template <class E, class F, template <class, class, class> class Consumer, bool Split, int kQueryOff, int kDocOff, class Args>
 __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap, const TensorMap* docMap, const TensorMap* scaleMap) {
   constexpr int kWarps = F::kGroups * 4;
   __shared__ Shared<F> s;
@@ -87,8 +87,7 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
   const int warp = uniformWarp(), lane = threadIdx.x % kLanes;
   awaitEarlier();
   letNext();
-  const int parts = partsOf<C>((int)a.nd);
-  if (warp >= kWarps && warp < kWarps + 2) p.doc().prefetch(p.doc().guess(blockIdx.x + warp - kWarps, parts));
+  if (warp >= kWarps && warp < kWarps + 2) p.doc().prefetch(p.doc().guess(blockIdx.x + warp - kWarps, gridDim.x));
   if (warp == 0) initBarriers<F>(s, lane);
   if (threadIdx.x == kWarps * kLanes) {
     prefetchMap(*queryMap), prefetchMap(*docMap);
@@ -105,23 +104,16 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
   }
   if (F::kGroups == 4) registersDown<F::kScaled ? 32 : 64>();
   if (warp == kWarps) {
-    Feeder<F, C, Args> f{p, s, l};
+    Feeder<F, Split, Args> f{p, s, l};
     f.element = kSpan / E::kBytes;
     f.run(__reduce_max_sync(kAllLanes, lane < (int)blockDim.x / kLanes ? s.longest[lane] : 0));
   } else if (warp == kWarps + 1) {
-    readAhead<F>(a, rowBytes, parts);
+    readAhead<F>(a, rowBytes);
     const int first = blockIdx.x * kLanes + lane, all = gridDim.x * kLanes;
     checkOffsets(p.query().off, a.nq, a.tq, kQueryOff, a.status, a.tag, first, all);
     checkOffsets(p.doc().off, a.nd, a.td, kDocOff, a.status, a.tag, first, all);
-    addUp<F, C>(p, s);
+    addUp<F, Split>(p, s);
   }
-}
-
-// clear empties the queue of parts for the kernel behind it.
-template <class Args> __device__ __forceinline__ void clear(const Args& a) {
-  awaitEarlier();
-  letNext();
-  *(unsigned*)a.scratch = 0;
 }
 
 constexpr int kJoinThreads = 128;
@@ -140,7 +132,7 @@ template <int Rows, class Args> __device__ __forceinline__ void join(const Args&
   __syncthreads();
   Work work = {p.query(), p.doc()};
   work.cut(__reduce_max_sync(kAllLanes, lane < kJoinThreads / kLanes ? longest[lane] : 0), Rows);
-  Pieces<kTokens> pieces(work, Rows);
+  Pieces<true> pieces(work, Rows);
   const Summer sum = summer(p);
   const float* parts = (const float*)a.scratch;
   Piece c;

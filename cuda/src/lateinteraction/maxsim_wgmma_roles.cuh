@@ -143,11 +143,11 @@ __device__ __forceinline__ void prefetchBytes(const void* p, long long bytes) {
 }
 
 // readAhead brings what the block will read first to the second-level cache before the offsets are known: they
-// are expected to cover the axes, and queries to fill their tiles. The block's part is one of all.
-template <class F, class Args> __device__ __forceinline__ void readAhead(const Args& a, long long rowBytes, int all) {
+// are expected to cover the axes, and queries to fill their tiles.
+template <class F, class Args> __device__ __forceinline__ void readAhead(const Args& a, long long rowBytes) {
   const long long groups = max(1, ((int)a.tq + F::kRows - 1) / F::kRows), parts = groups * blockIdx.x;
-  const int group = (int)parts / all, share = (int)((float)a.td * groups / all) + 1;
-  const float into = (float)((int)parts - group * all) / all; // of the documents
+  const int group = (int)parts / (int)gridDim.x, share = (int)((float)a.td * groups / gridDim.x) + 1;
+  const float into = (float)((int)parts - group * (int)gridDim.x) / gridDim.x; // of the documents
   const long long from = (long long)(into * a.td) * rowBytes, left = min(a.td * rowBytes - from, share * rowBytes);
   const int lane = threadIdx.x % kLanes, piece = kAhead / 4;
   if (lane < 4) prefetchBytes((const char*)a.doc + from + lane * piece, min(left - lane * piece, (long long)piece));
@@ -155,7 +155,7 @@ template <class F, class Args> __device__ __forceinline__ void readAhead(const A
   if (lane == 4) prefetchBytes((const char*)a.query + row * rowBytes, min(a.tq - row, (long long)F::kRows) * rowBytes);
 }
 
-template <class F, Cut C, class Args> struct Feeder {
+template <class F, bool Split, class Args> struct Feeder {
   const Operands<Args>& p;
   Shared<F>& s;
   Layout<F> l;
@@ -167,7 +167,7 @@ template <class F, Cut C, class Args> struct Feeder {
   __device__ __forceinline__ void run(int longest) {
     Work work = {p.query(), p.doc()};
     work.cut(longest, F::kRows);
-    Pieces<C> pieces(work, F::kRows, (unsigned*)p.a.scratch);
+    Pieces<Split> pieces(work, F::kRows);
     Piece c;
     while (pieces.next(c)) {
       const int rows = c.row1 - c.row0;

@@ -120,45 +120,31 @@ struct Piece {
   bool head, tail; // the first (last) document began in the piece before (continues in the next)
 };
 
-// Cut says how groups x tokens are divided. Whole: a block takes the documents that start in its even part. Tokens: it
-// takes the part's tokens, and a document over an edge is joined later. Taken: parts are more than blocks; a block
-// takes the documents of one and, when it has read them, of the next that nobody has, since some multiprocessors read
-// a quarter faster than most.
-enum Cut { kWhole, kTokens, kTaken };
-
-constexpr int kTakenParts = 8; // of a block, at most
-
-// partsOf is the parts of a launch: with a queue no more than documents, most of which make a part.
-template <Cut C> __device__ __forceinline__ int partsOf(int documents) {
-  return C == kTaken ? max((int)gridDim.x, min(documents, kTakenParts * (int)gridDim.x)) : (int)gridDim.x;
-}
-
-// Pieces are a block's parts. All lanes of a warp step together. Where there is a queue, taken counts the parts beyond
-// the blocks' first that have been taken; a kernel in front has set it to 0.
-template <Cut C> struct Pieces {
+// Pieces cuts groups x tokens evenly over the blocks. Without Split a block takes the documents that start in its
+// part; with Split it takes the part's tokens, and a document over an edge is joined later. All lanes of a warp
+// step together.
+template <bool Split> struct Pieces {
   const Work& work;
   long long at, end;
   int width, rows; // rows of a tile: a group of several chunks is never split
-  unsigned parts;
-  unsigned* taken;
 
-  __device__ __forceinline__ Pieces(const Work& w, int rows, unsigned* taken = nullptr) : work(w), rows(rows), parts(partsOf<C>(w.doc.n)), taken(taken) {
+  __device__ __forceinline__ Pieces(const Work& w, int rows) : work(w), rows(rows) {
     width = max(w.token1 - w.token0, 1);
     at = startOf(blockIdx.x), end = startOf(blockIdx.x + 1);
   }
 
-  // startOf is the first point of a part of groups x tokens: even parts, of what is long to 2^-20 of it, since long
-  // division costs too much at a kernel's start. Parts are fewer than 4096. No part before the last one that has
+  // startOf is the first point of a block's part of groups x tokens: even parts, of what is long to 2^-20 of it, since
+  // long division costs too much at a kernel's start. Grids are below 4096 blocks. No part before the last one that has
   // anything is empty.
-  __device__ __forceinline__ long long startOf(unsigned part) const {
+  __device__ __forceinline__ long long startOf(unsigned block) const {
     const unsigned long long all = (unsigned long long)work.groups * width;
     if (all >> 32 == 0) {
-      const unsigned each = (unsigned)all / parts;
-      return (long long)each * part + min(part, (unsigned)all - each * parts);
+      const unsigned each = (unsigned)all / gridDim.x;
+      return each * block + min(block, (unsigned)all - each * gridDim.x);
     }
-    if (part >= parts) return all;
-    const unsigned share = (part << 20) / parts;
-    return ((all >> 12) * share >> 8) + ((all & 4095) * share >> 20);
+    if (block >= gridDim.x) return all;
+    const unsigned part = (block << 20) / gridDim.x;
+    return ((all >> 12) * part >> 8) + ((all & 4095) * part >> 20);
   }
 
   // piecesTo counts the blocks after this one whose parts of group g reach up to the token.
@@ -171,20 +157,13 @@ template <Cut C> struct Pieces {
   }
 
   __device__ __forceinline__ bool next(Piece& p) {
-    while (at >= end) {
-      if (C != kTaken) return false;
-      unsigned part = 0;
-      if (threadIdx.x % kLanes == 0) part = gridDim.x + atomicAdd(taken, 1u);
-      part = __shfl_sync(kAllLanes, part, 0);
-      if (part >= parts) return false;
-      at = startOf(part), end = startOf(part + 1);
-    }
+    if (at >= end) return false;
     const int g = work.groups == 1 ? 0 : (int)(at / width);
     int a = (int)(at - (long long)g * width), b = (int)min(end - (long long)g * width, (long long)width);
     at = (long long)g * width + b;
     queries(p, g);
     p.id = blockIdx.x + g, p.head = p.tail = false;
-    documents(p, a, b, C == kTokens && p.row1 - p.row0 <= rows);
+    documents(p, a, b, Split && p.row1 - p.row0 <= rows);
     return true;
   }
 
