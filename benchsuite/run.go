@@ -50,19 +50,20 @@ func Run(ctx context.Context, cfg Config, r *Report) error {
 	if run.stream, err = cfg.Device.NewStream(); err != nil {
 		return err
 	}
+	run.drawers = []backend.Stream{run.stream}
 	for i := range items {
 		if cfg.Progress != nil {
 			cfg.Progress(i, len(items), items[i].Instance.Name+"/"+items[i].Case.Name)
 		}
 		if err := run.item(ctx, &items[i]); err != nil {
 			r.Cancelled = ctx.Err() != nil
-			return errors.Join(err, run.stream.Close())
+			return errors.Join(err, run.close())
 		}
 	}
 	if cfg.Progress != nil {
 		cfg.Progress(len(items), len(items), "")
 	}
-	return run.stream.Close()
+	return run.close()
 }
 
 type runner struct {
@@ -70,6 +71,8 @@ type runner struct {
 	report *Report
 	stream backend.Stream
 	t      timer
+
+	drawers []backend.Stream // stream and others, see draw
 
 	available func() int64 // bytes of main memory to be had, 0 = unknown
 }
@@ -101,10 +104,7 @@ func (r *runner) item(ctx context.Context, it *Item) error {
 	}
 	base.Dims = sets[0].Case.Dims
 	err = r.variants(ctx, it, base, sets)
-	for _, s := range sets {
-		err = errors.Join(err, s.Free())
-	}
-	return err
+	return errors.Join(err, free(sets))
 }
 
 // build makes enough operand sets that a rotation leaves nothing in the last-level cache.
@@ -124,18 +124,7 @@ func (r *runner) build(it *Item, seed uint64) ([]*harness.Operands, error) {
 		}
 		want = min(want, room/max(it.Bytes, 1))
 	}
-	var sets []*harness.Operands
-	for i := range want {
-		s, err := harness.Build(it.Kernel, it.Instance, it.Case, r.stream, seed+uint64(i), harness.Layout{})
-		if err != nil {
-			for _, b := range sets {
-				err = errors.Join(err, b.Free())
-			}
-			return nil, err
-		}
-		sets = append(sets, s)
-	}
-	return sets, nil
+	return r.draw(it, seed, int(want))
 }
 
 // room is the bytes that operand sets may take, 0 = unknown: half the device's memory. Where

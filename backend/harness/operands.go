@@ -69,6 +69,10 @@ func Build(k kernel.Info, in kernel.Instance, c kernel.Case, s backend.Stream, s
 	return o, nil
 }
 
+// Use makes later transfers go through s, a stream of the same device. What was uploaded before
+// must have arrived, which Sync of the stream of Build shows.
+func (o *Operands) Use(s backend.Stream) { o.stream = s }
+
 func (o *Operands) build() error {
 	for name, v := range o.Case.Attrs {
 		if err := errors.Join(o.Kernel.SetAttr(o.Args, name, v), o.Kernel.SetAttr(o.host, name, v)); err != nil {

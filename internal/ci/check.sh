@@ -87,7 +87,7 @@ step_fresh() {
 	make -s generated || return 1
 	after=$(sources | xargs -0 sha256sum 2>/dev/null | sort -k2)
 	diff <(echo "$before") <(echo "$after") || { echo "generated files are stale: run 'make gen' and commit"; return 1; }
-	(cd simd/_gen && go vet ./... && go test ./...) && (cd cuda/_gen && go vet ./...)
+	(cd simd/_gen && go vet ./... && go test ./...) && (cd cuda/_gen && go vet ./... && go test ./...)
 }
 
 step_gorgonia() {
