@@ -181,7 +181,10 @@ func (x *Index) openWARP() error {
 		return err
 	}
 	x.segments = []segment{{rows: ids.len(), codes: ids, residuals: residuals}}
-	return x.group(sizes, ids)
+	if err := x.group(sizes, ids); err != nil {
+		return err
+	}
+	return errors.Join(x.compareCount(x.meta, "num_partitions", int64(x.k)), x.compareCount(x.meta, "num_embeddings", x.Tokens()))
 }
 
 // group sets the offsets of documents and where their tokens lie, and the first token of

@@ -156,13 +156,18 @@ func (c *commit) publish() error {
 			return err
 		}
 	}
-	if err := c.syncDir(); err != nil || !last {
+	if err := c.syncDir(c.dir); err != nil || !last {
 		return err
+	}
+	if c.created {
+		if err := c.syncDir(filepath.Dir(c.dir)); err != nil {
+			return err
+		}
 	}
 	if err := c.rename(metadataName); err != nil {
 		return err
 	}
-	return c.syncDir()
+	return c.syncDir(c.dir)
 }
 
 func (c *commit) rename(name string) error {
@@ -173,19 +178,19 @@ func (c *commit) rename(name string) error {
 	return fail(path, os.Rename(filepath.Join(c.dir, tempPrefix+name), path))
 }
 
-// syncDir makes the renames durable. Windows has no such call, and needs none.
-func (c *commit) syncDir() error {
-	if err := c.step("syncdir", c.dir); err != nil {
-		return fail(c.dir, err)
+// syncDir makes names in a folder durable. Windows has no such call, and needs none.
+func (c *commit) syncDir(dir string) error {
+	if err := c.step("syncdir", dir); err != nil {
+		return fail(dir, err)
 	}
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	d, err := os.Open(c.dir)
+	d, err := os.Open(dir)
 	if err != nil {
-		return fail(c.dir, err)
+		return fail(dir, err)
 	}
-	return fail(c.dir, errors.Join(c.sync(d), d.Close()))
+	return fail(dir, errors.Join(c.sync(d), d.Close()))
 }
 
 // abort removes what was written and not renamed, and ends the commit; failures leave it to

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -175,4 +176,53 @@ func TestCopiesDiffer(t *testing.T) {
 		require.ErrorContains(t, report.Problems[0].Err, "0.residuals.npy, and one of the two is wrong")
 		require.False(t, report.Repairable())
 	}
+}
+
+// TestOrderOnDisk: what metadata.json makes an index is durable before it, names and the
+// folder's own among them, and metadata.json is when the writer returns.
+func TestOrderOnDisk(t *testing.T) {
+	for _, made := range []bool{true, false} {
+		for _, flavour := range writable {
+			parent := t.TempDir()
+			dir := filepath.Join(parent, "index")
+			if !made {
+				require.NoError(t, os.Mkdir(dir, 0o777))
+			}
+			var steps []string
+			_, err := write(dir, flavour, sample(11, 16, 4, 4, 3, 2), WriteOptions{}, func(op, path string) error {
+				steps = append(steps, op+" "+filepath.Base(path))
+				return nil
+			})
+			require.NoError(t, err)
+			want := []string{"syncdir index", "syncdir " + filepath.Base(parent), "rename metadata.json", "syncdir index"}
+			if !made {
+				want = []string{"syncdir index", "rename metadata.json", "syncdir index"}
+			}
+			n := len(steps) - len(want)
+			require.Equal(t, want, steps[n:])
+			renamed := map[string]bool{}
+			for i, step := range steps[:n] {
+				name, ok := strings.CutPrefix(step, "rename ")
+				if !ok {
+					require.Empty(t, renamed, "%s after a rename", step)
+					continue
+				}
+				require.Contains(t, steps[:i], "sync "+tempPrefix+name)
+				renamed[name] = true
+			}
+			require.Contains(t, steps, "sync "+tempPrefix+metadataName)
+			require.NotEmpty(t, renamed)
+		}
+	}
+}
+
+// TestWARPCounts: counts that a WARP folder keeps of the index it was made of are compared.
+func TestWARPCounts(t *testing.T) {
+	dir, m := writtenWARP(t)
+	setKeys(t, dir, map[string]any{"num_embeddings": 10, "num_partitions": 5})
+	x := opened(t, dir)
+	require.Equal(t, m.DocumentOffsets, x.Offsets())
+	require.Empty(t, x.Warnings())
+	setKeys(t, dir, map[string]any{"num_embeddings": 11})
+	require.ErrorContains(t, opened(t, dir).Warnings()[0], "metadata.json: num_embeddings is 11, the arrays have 10")
 }

@@ -66,7 +66,7 @@ type Index struct {
 	stale    bool     // whose manifest is of other chunks
 	warnings []error
 	counts   []error // of the warnings, those about numbers that can be counted again
-	disputed error   // the last of counts that is about how much the index holds
+	disputed error   // the first of counts that is about how much the index holds
 	unmerged error   // where the manifest of a merged payload and document lengths disagree
 	damage   []error // of derivable files, when opened to be checked
 	lenient  bool

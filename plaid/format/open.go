@@ -226,7 +226,7 @@ func (x *Index) compareCount(o *object, key string, have int64) error {
 	}
 	if n >= 0 && n != have {
 		x.miscounted(o.path, "%s is %d, the arrays have %d", key, n, have)
-		if o == x.meta && (key == "num_documents" || key == "num_embeddings") {
+		if o == x.meta && x.disputed == nil && (key == "num_documents" || key == "num_embeddings") {
 			x.disputed = x.counts[len(x.counts)-1]
 		}
 	}
@@ -244,7 +244,9 @@ func (x *Index) compareAverage() {
 	// Writers add up lengths in float64 or in float32.
 	if err != nil || !(math.Abs(average-want) <= 1e-5*max(want, 1)) {
 		x.miscounted(x.meta.path, "avg_doclen is %.40s, the arrays have %v", text, want)
-		x.disputed = x.counts[len(x.counts)-1]
+		if x.disputed == nil {
+			x.disputed = x.counts[len(x.counts)-1]
+		}
 	}
 }
 
