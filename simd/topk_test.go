@@ -102,6 +102,25 @@ func TestTopKIsTheSort(t *testing.T) {
 	}
 }
 
+// TestTopKFindsTheNext: a score one place above all others is found in every lane of the scan.
+func TestTopKFindsTheNext(t *testing.T) {
+	const b, n = 64, 640
+	for _, one := range []float32{1, -1} {
+		score, want := make([]float32, b*n), make([]int32, b)
+		for i := range score {
+			score[i] = one
+		}
+		for i := range b {
+			want[i] = int32(n - b - 40 + i)
+			score[i*n+int(want[i])] = math.Nextafter32(one, 2)
+		}
+		for _, l := range Levels() {
+			_, index := topkOf(t, openLevel(t, l, 1), l.String(), b, n, 1, score, nil)
+			require.Equal(t, want, index, "%v", l)
+		}
+	}
+}
+
 // TestTopKLive: counts are clamped, and what is missing is -Inf with index -1, split or not.
 func TestTopKLive(t *testing.T) {
 	for _, n := range []int64{40, 2*topkSplit + 5} {

@@ -133,6 +133,24 @@ func TestPlaidApproxByHand(t *testing.T) {
 	require.EqualError(t, kernels.PlaidApprox.Launch(m.s, &a), "kernel: plaid_approx: operand Floor: rows have no last score: axis p is 0, want 1")
 }
 
+// Norms below 1e-12 count as that: an inverse norm is 1e12 at most, and short vectors stay short.
+func TestLeastNormByHand(t *testing.T) {
+	m := newMemory(t)
+	const short = 0x1p-44 // about 5.7e-14
+	a := kernels.ResidualEncodeArgs{
+		Token: m.f32([]int64{2, 8}, make([]float64, 16)...), Code: m.i32([]int64{2}, 0, 1), Centroid: m.f32([]int64{2, 8}, append(firsts([]float64{short}, 8), make([]float64, 8)...)...),
+		Cutoff: m.f32([]int64{1}, 0), Weight: m.f32([]int64{2}, 0, 0), Packed: m.out(backend.U8, 2, 1), InvNorm: m.out(backend.F32, 2), Bits: 1}
+	require.NoError(t, kernels.ResidualEncode.Launch(m.s, &a))
+	b := kernels.ResidualMaxSimArgs{
+		Query: m.f32([]int64{1, 8}, units[:8]...), QueryOff: m.offsets(0, 1), Code: a.Code, Packed: a.Packed, DocOff: m.offsets(0, 1, 2),
+		Centroid: a.Centroid, Weight: a.Weight, Candidate: m.i32([]int64{1, 2}, 0, 1), Shift: m.i32([]int64{1}, 60), Score: m.out(backend.F32, 1, 2), Bits: 1, Normalize: true}
+	require.NoError(t, kernels.ResidualMaxSim.Launch(m.s, &b))
+	require.NoError(t, m.s.Sync())
+	most := float32(1) / 1e-12
+	require.Equal(t, []float64{float64(most), float64(most)}, m.read(a.InvNorm))
+	require.Equal(t, []float64{float64(short * most), 0}, m.read(b.Score))
+}
+
 // Maxima between two steps go to the even one, whatever their sign: a step is ½ here. The
 // count itself says so in residual_maxsim.
 func TestTiesOfStepsByHand(t *testing.T) {

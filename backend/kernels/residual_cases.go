@@ -55,6 +55,8 @@ func residualF32Cases() []kernel.Case {
 		kernel.Case{Name: "normalize", Dims: kernel.Dims{"d": 128, "nq": 2, "nd": 6, "k": 11, "c": 9}, Lens: lens([]int64{32, 35}, 13, 0, 1, 40, 2, 65), Attrs: normalize(2), Absent: []string{"InvNorm", "Fixed"}},
 		kernel.Case{Name: "zero-vectors", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 3, "k": 4, "c": 5}, Lens: lens([]int64{3, 5}, 13, 0, 4), Attrs: normalize(2), Absent: []string{"InvNorm"},
 			Fill: fills{"Centroid": fillZero, "Weight": fillZero}},
+		kernel.Case{Name: "tiny-vectors", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 3, "k": 4, "c": 5}, Lens: lens([]int64{3, 5}, 13, 0, 4), Attrs: normalize(2), Absent: []string{"InvNorm"},
+			Fill: fills{"Centroid": fillZero, "Weight": fillConstant(0x1p-43)}, Note: "norms below the least that is divided by"},
 		kernel.Case{Name: "specials", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 30, "k": 60, "c": 40}, Lens: lens([]int64{4, 2}, uniform(30, 3)...), Absent: []string{"InvNorm"}, Fill: fills{"Centroid": fillSpecials}},
 		kernel.Case{Name: "beyond", Types: only(f32), Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 6, "k": 7, "c": 30}, Lens: lens([]int64{5, 9}, 13, 1, 0, 40, 2, 65),
 			Absent: []string{"Count", "InvNorm"}, Fill: fills{"Shift": fillConstant(63), "Query": fillIntegers}, Faults: true},
