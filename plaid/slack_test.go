@@ -225,3 +225,11 @@ func TestCellBoundsAreReached(t *testing.T) {
 		}
 	}
 }
+
+// A query token that points away from a cell meets the shortest token of it best.
+func TestCellBoundOfOpposites(t *testing.T) {
+	r := radius{ball: 1, cos: 1, lo: .5, hi: 2, norm: 1} // the centroid's half and double
+	require.InDelta(t, -.5, r.bound(-1, 1, 0), 1e-15)
+	require.InDelta(t, 2, r.bound(1, 1, 0), 1e-15)
+	require.GreaterOrEqual(t, r.bound(-1, 1, 1e-6), -.5)
+}
