@@ -32,7 +32,7 @@ var (
 	maxsimMMA   = tileLimits{kernel: "maxsim_bf16", variant: "mma", bytes: 2, operands: []int{0, 2}, winner: 7}
 	maxsimWGMMA = wgmmaLimits{
 		tileLimits: tileLimits{kernel: "maxsim_bf16", variant: "wgmma", bytes: 2, operands: []int{0, 2}, winner: 7},
-		element:    driver.TensorBF16, normalize: 0,
+		element:    driver.TensorBF16, normalize: 0, pair: pairBytes,
 	}
 )
 

@@ -40,7 +40,7 @@ var (
 
 	scaledWGMMA = wgmmaLimits{
 		tileLimits: tileLimits{kernel: "maxsim_scaled_f8e4m3", variant: "wgmma", bytes: 1, operands: []int{0, 3, 4}, winner: 9, scaled: true},
-		element:    driver.TensorU8, normalize: -1,
+		element:    driver.TensorU8, normalize: -1, pair: pairBytes,
 	}
 )
 

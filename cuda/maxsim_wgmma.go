@@ -34,7 +34,8 @@ const (
 type wgmmaLimits struct {
 	tileLimits
 	element   driver.TensorType
-	normalize int // attribute, -1 for none
+	normalize int   // attribute, -1 for none
+	pair      int64 // pairBytes, less in tests
 }
 
 // accept holds what the copy engine and the tiles ask for.
@@ -78,7 +79,7 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 		p.rows = 128
 	}
 	// Only the registers of the smallest form are few enough for more blocks.
-	if much := r.docOff.Total*c.Axes[axisD]*l.bytes >= pairBytes*int64(units); p.rows == 32 && much {
+	if much := r.docOff.Total*c.Axes[axisD]*l.bytes >= l.pair*int64(units); p.rows == 32 && much {
 		switch {
 		case l.scaled && spans == 1:
 			p.one, p.blocks, p.shared = true, 3*p.blocks, oneShared

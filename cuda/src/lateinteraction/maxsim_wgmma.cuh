@@ -29,8 +29,7 @@ template <class F, bool Split, class Args> __device__ __forceinline__ void addUp
   for (;;) {
     barrierWait(sharedAddress(&s.queued[queue.slot()]), queue.parity());
     const Segment g = s.queue[queue.slot()];
-    __syncwarp();
-    if (lane == 0) barrierArrive(sharedAddress(&s.taken[queue.slot()]));
+    took(s, queue.slot());
     queue.step();
     if (g.j0 < 0) return;
     const float* factor = nullptr;
@@ -71,7 +70,7 @@ template <class F> __device__ __forceinline__ void initBarriers(Shared<F>& s, in
   constexpr int kWarps = F::kGroups * 4;
   if (lane < kSlots) barrierInit(sharedAddress(&s.full[lane]), 1), barrierInit(sharedAddress(&s.empty[lane]), kWarps);
   if (lane < 2) barrierInit(sharedAddress(&s.queryFull[lane]), 1), barrierInit(sharedAddress(&s.queryEmpty[lane]), kWarps);
-  if (lane < kQueue) barrierInit(sharedAddress(&s.queued[lane]), 1), barrierInit(sharedAddress(&s.taken[lane]), kWarps + 1);
+  if (lane < kQueue) barrierInit(sharedAddress(&s.queued[lane]), 1), barrierInit(sharedAddress(&s.taken[lane]), (kWarps + 1) * kLanes);
   if (lane < Shared<F>::kRing) barrierInit(sharedAddress(&s.spent[lane]), kLanes);
   barriersVisible();
 }

@@ -77,6 +77,9 @@ template <class F> __device__ __forceinline__ void awaitHanded(int slot) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(1 + slot), "n"(kHandThreads<F>) : "memory");
 }
 
+// took says that this lane has read the segment of a place of the queue: each does for what it read.
+template <class F> __device__ __forceinline__ void took(Shared<F>& s, int slot) { barrierArrive(sharedAddress(&s.taken[slot])); }
+
 // uniformWarp is the warp's number, known to the compiler to be the same in all lanes.
 __device__ __forceinline__ int uniformWarp() { return __shfl_sync(kAllLanes, (int)threadIdx.x / kLanes, 0); }
 

@@ -33,7 +33,7 @@ template <class E, class F, class Args> struct TokenConsumer {
     for (;;) {
       barrierWait(sharedAddress(&s.queued[queue.slot()]), queue.parity());
       const Segment g = s.queue[queue.slot()];
-      release(s.taken[queue.slot()]);
+      took(s, queue.slot());
       queue.step();
       if (g.j0 < 0) return;
       if (g.fresh) {
