@@ -55,7 +55,7 @@ func TestWGMMAPlanScaled(t *testing.T) {
 		nd, d  int64
 		one    bool
 		blocks int64
-	}{{10000, 64, true, 396}, {10000, 128, true, 396}, {10000, 144, false, 132}, {1000, 64, false, 132}} {
+	}{{10000, 64, true, 396}, {10000, 128, true, 396}, {10000, 144, false, 132}, {10000, 48, false, 132}, {1000, 64, false, 132}} {
 		r := ragged{queryOff: &kernel.Offsets{N: 1, Total: 32, Max: 32}, docOff: &kernel.Offsets{N: c.nd, Total: c.nd * 300, Max: 300}}
 		call := &backend.Call{}
 		copy(call.Axes[:], []int64{32, c.d, 1, c.nd * 300, c.nd})

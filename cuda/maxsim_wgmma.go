@@ -81,7 +81,7 @@ func (l *wgmmaLimits) plan(r *ragged, c *backend.Call, units int) wgmmaPlan {
 	// Only the registers of the smallest form are few enough for more blocks.
 	if much := r.docOff.Total*c.Axes[axisD]*l.bytes >= l.pair*int64(units); p.rows == 32 && much {
 		switch {
-		case l.scaled && spans == 1:
+		case l.scaled && spans == 1 && c.Axes[axisD] >= wgmmaSpan/2: // shorter rows keep the copy engine busy as it is
 			p.one, p.blocks, p.shared = true, 3*p.blocks, oneShared
 		case !l.scaled && spans <= 2:
 			p.blocks, p.shared = 2*p.blocks, smallShared

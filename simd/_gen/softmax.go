@@ -72,8 +72,12 @@ func softmaxPipe(v vec, t int, tables expTables, near bool) {
 		v.prefetch(t, x, ahead)
 		var chains []steps
 		for j := range v.pairs() {
-			c := v.exps(t, k, x, e, acc, j)
-			chains = append(chains, c[0], v.scaledStore(t, k.s, e, y, j), c[1])
+			c, store := v.exps(t, k, x, e, acc, j), v.scaledStore(t, k.s, e, y, j)
+			if t != bf16 { // a load of x behind the store to the same place of y, in a page, would wait for it
+				chains = append(chains, c[0], c[1], store)
+			} else {
+				chains = append(chains, c[0], store, c[1])
+			}
 		}
 		weave(4, chains...)
 		v.advance(t, x, y)
