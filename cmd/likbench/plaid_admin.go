@@ -118,7 +118,9 @@ func fsckCommand() *cobra.Command {
 		Use:   "fsck DIR",
 		Short: "Check every file of an index, and repair what is derivable",
 		Long: `Reads every file of an index in full and compares what follows from codes, residuals and document
-lengths with what is stored. It names the file and the first offending element.`,
+lengths with what is stored. It names the file and the first offending element. --repair makes again
+what is missing or malformed and follows from the rest; where whole files contradict each other,
+either may be wrong, and nothing is changed.`,
 		Args: dirs("DIR"),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false, "rebuild what can be derived")
