@@ -149,7 +149,7 @@ func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) 
 		return ix.upload(src)
 	}
 	var err error
-	if st, ok := src.(stored); ok {
+	if st, ok := src.(interface{ Guard(f func() error) error }); ok {
 		err = st.Guard(load)
 	} else {
 		err = load()

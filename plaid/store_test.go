@@ -66,6 +66,23 @@ func TestStoreGivesTheSameAnswers(t *testing.T) {
 		}
 	}
 	compare(left)
+	snap, err := store.Open(dir)
+	require.NoError(t, err)
+	view, err := snap.Compacted() // its documents are counted from 0
+	require.NoError(t, err)
+	got, _, err := searcher(t, load(t, simd.New(), view, plaid.LoadOptions{})).SearchBatch(context.Background(), queries, 500, ways["scan"])
+	require.NoError(t, err)
+	o := ways["scan"]
+	o.Filter = left
+	want, _, err := fromMemory.SearchBatch(context.Background(), queries, 500, o)
+	require.NoError(t, err)
+	for _, hits := range got {
+		for i := range hits {
+			hits[i].ID = left[hits[i].ID]
+		}
+	}
+	require.Equal(t, want, got)
+	require.NoError(t, snap.Close())
 	_, err = store.Compact(dir)
 	require.NoError(t, err)
 	compare(left)

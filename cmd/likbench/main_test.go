@@ -85,6 +85,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"--quick=perhaps"}, `invalid argument "perhaps" for "--quick" flag`},
 		{[]string{"--backend"}, "flag needs an argument: --backend"},
 		{[]string{"--quick", "--full"}, "--quick and --full exclude one another"},
+		{[]string{"--backend", "simd", "--only", ""}, "--only: nothing is named"},
+		{[]string{"--backend", "simd", "--variants="}, "--variants: nothing is named"},
 		{[]string{"--backend", "simd", "--only", "tpok"}, `--only "tpok" matches nothing`},
 		{[]string{"--backend", "simd", "--only", "[", "--list"}, `--only "[": syntax error in pattern`},
 		{[]string{"--backend", "simd", "--variants", "avx3"}, `--variants "avx3" matches nothing`},

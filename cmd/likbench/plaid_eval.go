@@ -149,6 +149,9 @@ func writeRun(path string, run retrieval.Run) error {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return os.WriteFile(path, b.Bytes(), 0o644)
 	}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file // a link stays one
+	}
 	return maybe.WriteFile(path, b.Bytes(), 0o644)
 }
 

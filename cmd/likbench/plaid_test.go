@@ -161,6 +161,7 @@ func TestPlaidEval(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "names"), []byte(names.String()), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "qrels"), []byte(qrels.String()), 0o644))
 	out := filepath.Join(dir, "run")
+	linked := os.Symlink(filepath.Join(t.TempDir(), "elsewhere"), out) == nil && os.WriteFile(out, nil, 0o600) == nil
 	require.Contains(t, ok(t, with(docs, "eval", index, "--qrels", filepath.Join(dir, "qrels"), "--doc-ids", filepath.Join(dir, "names"), "--run", out)...),
 		"nDCG@10 1.000000")
 	for k, want := range map[string]string{
@@ -173,6 +174,10 @@ func TestPlaidEval(t *testing.T) {
 	}
 	raw, err := os.ReadFile(out)
 	require.NoError(t, err)
+	if st, err := os.Lstat(out); linked {
+		require.NoError(t, err)
+		require.Equal(t, os.ModeSymlink, st.Mode().Type(), "a link stays one")
+	}
 	require.Contains(t, string(raw), "1 Q0 doc0 1 ")
 	require.Error(t, writeRun(dir, retrieval.Run{}), "a folder")
 	require.Error(t, writeRun(filepath.Join(dir, "none", "run"), retrieval.Run{}))

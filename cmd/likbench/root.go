@@ -52,7 +52,10 @@ collection with late interaction beside BM25.
 					o.backend = v
 				}
 			}
-			for _, list := range [][]string{o.selection.Only, o.selection.Variants, o.selection.DTypes} {
+			for flag, list := range map[string][]string{"only": o.selection.Only, "variants": o.selection.Variants, "dtype": o.selection.DTypes} {
+				if c.Flags().Changed(flag) && len(list) == 0 {
+					return usage("--%s: nothing is named", flag) // an empty variable must not look like a clean run
+				}
 				for i := range list { // "a, b" in quotes
 					list[i] = strings.TrimSpace(list[i])
 				}
