@@ -136,8 +136,9 @@ func (x *Index) checkCodes(r *Report) bool {
 }
 
 // checkLists compares stored lists with those the codes make. Lists that contradict
-// themselves can be made again; of lists and codes that contradict one another nobody knows
-// which are wrong, and lists made again would hide a wrong code for good.
+// themselves can be made again, and lists that an update did not get to; of others that
+// contradict the codes nobody knows which are wrong, and lists made again would hide a wrong
+// code for good.
 func (x *Index) checkLists(r *Report) {
 	if x.lists == nil {
 		return
@@ -148,32 +149,84 @@ func (x *Index) checkLists(r *Report) {
 		return
 	}
 	var have []int32
-	var differs error
+	d := difference{x: x, in: make([]bool, x.Documents()), out: make([]bool, x.Documents())}
 	for c := range x.k {
 		if have, err = x.ReadLists(have[:0], c, 1); err != nil {
 			r.add(err, true)
 			return
 		}
-		if differs == nil {
-			differs = x.compareList(want.Documents[want.Offsets[c]:want.Offsets[c+1]], have, c)
-		}
+		d.compare(want.Documents[want.Offsets[c]:want.Offsets[c+1]], have, c)
 	}
 	// ColBERT's ids may go on beyond the lists.
-	r.add(differs, x.flavour != ColBERT && x.lists.offsets[x.k] < x.lists.ids.len())
+	switch {
+	case d.first == nil:
+	case x.flavour != ColBERT && x.lists.offsets[x.k] < x.lists.ids.len():
+		r.add(d.first, true)
+	case d.short():
+		r.add(corruptAt(x.lists.ids.path, d.at, "lists lack documents, %d entries in all: document %d in the list of centroid %d first", d.missing, d.document, d.list), true)
+	default:
+		r.add(d.first, false)
+	}
 }
 
-// compareList says where list c differs from the one that the codes make.
-func (x *Index) compareList(want, have []int32, c int) error {
-	for i := range max(len(want), len(have)) {
-		at := x.lists.offsets[c] + int64(i)
-		switch {
-		case i >= len(want) || i < len(have) && have[i] < want[i]:
-			return corruptAt(x.lists.ids.path, at, "document %d in the list of centroid %d owns no token of it: the list, or a code of the document, is wrong", have[i], c)
-		case i >= len(have) || have[i] > want[i]:
-			return corruptAt(x.lists.ids.path, at, "document %d is missing in the list of centroid %d: the list, or a code of the document, is wrong", want[i], c)
+// difference is what stored lists have other than the lists that the codes make.
+type difference struct {
+	x              *Index
+	first          error
+	at             int64 // in the ids, of the first entry that is missing
+	document       int32
+	list           int
+	in, out        []bool // of each document: some list has it, some list that is stored lacks it
+	missing, extra int64
+	cut            int64 // of those missing, in lists beyond the ones that are stored
+}
+
+// short reports lists that an update did not get to, rather than a wrong code: that one leaves
+// an entry too many in the list of the right code, or a document that other lists have, and
+// never two entries missing. Updates leave documents out of all lists, when they end before
+// the lists are written, and lists out from fast-plaid's num_partitions on.
+func (d *difference) short() bool {
+	if d.extra > 0 {
+		return false
+	}
+	for j, out := range d.out {
+		if out && d.in[j] {
+			return false
 		}
 	}
-	return nil
+	return d.missing > d.cut || d.cut > 1
+}
+
+// compare adds what list c has other than want.
+func (d *difference) compare(want, have []int32, c int) {
+	const wrong = "the list, or a code of the document, is wrong; `likbench plaid convert` makes lists anew from the codes"
+	ids, from := d.x.lists.ids.path, d.x.lists.offsets[c]
+	for i, j := 0, 0; i < len(want) || j < len(have); {
+		at := from + int64(j)
+		switch {
+		case i >= len(want) || j < len(have) && have[j] < want[i]:
+			if d.extra++; d.first == nil {
+				d.first = corruptAt(ids, at, "document %d in the list of centroid %d owns no token of it: %s", have[j], c, wrong)
+			}
+			j++
+		case j >= len(have) || have[j] > want[i]:
+			if d.first == nil {
+				d.first = corruptAt(ids, at, "document %d is missing in the list of centroid %d: %s", want[i], c, wrong)
+			}
+			if d.missing == 0 {
+				d.at, d.document, d.list = at, want[i], c
+			}
+			if d.missing++; c >= d.x.lists.stored {
+				d.cut++
+			} else {
+				d.out[want[i]] = true
+			}
+			i++
+		default:
+			d.in[want[i]] = true
+			i, j = i+1, j+1
+		}
+	}
 }
 
 // checkNorms compares stored inverse norms with the vectors. Both are float32 sums of d

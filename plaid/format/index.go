@@ -94,6 +94,7 @@ type segment struct {
 type lists struct {
 	ids     *tensor
 	offsets []int64 // K+1
+	stored  int     // those that have a length; others are empty
 }
 
 // Dir is the folder the index was opened from.

@@ -186,7 +186,7 @@ func (x *Index) setLists(ids, lengths *tensor) error {
 	if ids.item() < 4 {
 		return corrupt(ids.path, "documents of type %s, want i4 or i8", ids.dtype)
 	}
-	l := &lists{ids: ids, offsets: make([]int64, x.k+1)}
+	l := &lists{ids: ids, offsets: make([]int64, x.k+1), stored: int(min(lengths.len(), int64(x.k)))}
 	part := make([]int64, min(lengths.len(), codeBlock))
 	sum, beyond := int64(0), false
 	if err := blocks(lengths.len(), func(from, n int64) error {

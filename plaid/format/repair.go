@@ -15,8 +15,8 @@ import (
 // Repair rebuilds what Check finds missing or malformed and is derivable: inverted lists,
 // counts, chunk metadata, plan, manifests, inverse norms; a stale copy of the payload is
 // removed, or made again where the layout reads it; leftovers of crashed writers are removed.
-// Lists, norms or copies that merely contradict the payload stay, since it may be the payload
-// that is wrong. Codes,
+// Lists that merely lack what an update did not get to are made again, too; other lists, norms
+// or copies that contradict the payload stay, since it may be the payload that is wrong. Codes,
 // residuals, centroids and tables are never touched. metadata.json is replaced last, so
 // programs that watch it notice. It returns the report of what it found.
 //
@@ -32,10 +32,8 @@ func repair(dir string, step func(op, path string) error) (_ *Report, err error)
 	if err != nil {
 		return r, err
 	}
-	for _, p := range r.Problems {
-		if !p.Repairable {
-			return r, p.Err
-		}
+	if err := r.blocking(); err != nil {
+		return r, err
 	}
 	if r.Clean() && len(r.Leftovers) == 0 {
 		return r, nil
@@ -64,6 +62,23 @@ func repair(dir string, step func(op, path string) error) (_ *Report, err error)
 		w.abort()
 	}
 	return r, err
+}
+
+// blocking is the first problem that is not repairable, and says how many others stay for it.
+func (r *Report) blocking() error {
+	var first error
+	repairable := 0
+	for _, p := range r.Problems {
+		if p.Repairable {
+			repairable++
+		} else if first == nil {
+			first = p.Err
+		}
+	}
+	if first == nil || repairable == 0 {
+		return first
+	}
+	return fmt.Errorf("%w; nothing was changed, %d repairable problems stay, too", first, repairable)
 }
 
 // rebuild writes the files that have problems, each once, and names those to remove.
