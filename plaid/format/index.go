@@ -66,7 +66,9 @@ type Index struct {
 	stale    bool     // whose manifest is of other chunks
 	warnings []error
 	counts   []error // of the warnings, those about numbers that can be counted again
+	counted  bool    // metadata.json has num_documents or num_embeddings
 	disputed error   // the first of counts that is about how much the index holds
+	lacking  error   // the first of these that is larger than what the arrays have
 	unmerged error   // where the manifest of a merged payload and document lengths disagree
 	damage   []error // of derivable files, when opened to be checked
 	lenient  bool

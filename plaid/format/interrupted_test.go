@@ -2,7 +2,9 @@ package format
 
 import (
 	"encoding/binary"
+	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,4 +103,68 @@ func TestListsOfAWrongCode(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestUpdateCutShort: an update rewrites the last chunk with documents added, writes more of
+// them, and metadata.json last. Before that, arrays hold more than it counts: readers warn and
+// ignore what is beyond num_chunks, and a repair corrects the counts, no more.
+func TestUpdateCutShort(t *testing.T) {
+	for _, flavour := range writable {
+		dir := filepath.Join(t.TempDir(), "index")
+		_, err := save(dir, flavour, sample(11, 16, 4, 4, 3, 0, 2, 5, 1, 4), WriteOptions{ChunkDocuments: 2})
+		require.NoError(t, err)
+		change := map[string]any{"num_chunks": 2}
+		had := string(get(t, dir, metadataName))
+		for key, value := range map[string]any{"num_documents": 3, "num_embeddings": 5, "avg_doclen": 5. / 3} {
+			if strings.Contains(had, key) {
+				change[key] = value
+			}
+		}
+		setKeys(t, dir, change)
+		x := opened(t, dir)
+		require.Equal(t, []int64{0, 3, 3, 5, 10}, x.Offsets(), "%v", flavour)
+		require.ErrorContains(t, errors.Join(x.Warnings()...), "num_embeddings is 5, the arrays have 10")
+		report, err := Repair(dir)
+		require.NoError(t, err, "%v", flavour)
+		require.Contains(t, report.Leftovers, "doclens.2.json")
+		for _, name := range report.Leftovers {
+			require.FileExists(t, filepath.Join(dir, name))
+		}
+		x = opened(t, dir)
+		require.Equal(t, []int64{0, 3, 3, 5, 10}, x.Offsets(), "%v", flavour)
+		require.Empty(t, x.Warnings())
+		report, err = Repair(dir) // the counts agree now
+		require.NoError(t, err, "%v", flavour)
+		require.Empty(t, report.Problems)
+		require.NoFileExists(t, filepath.Join(dir, "doclens.2.json"))
+
+		// One count more than there is, and it may be num_chunks that is wrong.
+		put(t, dir, "doclens.2.json", []byte("[1,4]"))
+		setKeys(t, dir, map[string]any{"num_embeddings": 11})
+		_, err = Open(dir)
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "num_chunks is 2, doclens.2.json is there and num_embeddings is 11, the arrays have 10")
+	}
+}
+
+// TestAverageDrifts: a mean length that is not quite right says nothing of what is there.
+func TestAverageDrifts(t *testing.T) {
+	for _, flavour := range writable {
+		dir, m := written(t, flavour)
+		put(t, dir, "doclens.2.json", []byte("[1]"))
+		setKeys(t, dir, map[string]any{"avg_doclen": 2.501})
+		x := opened(t, dir)
+		requireSame(t, m, x)
+		require.ErrorContains(t, errors.Join(x.Warnings()...), "avg_doclen is 2.501, the arrays have 2.5")
+		_, err := Repair(dir)
+		require.NoError(t, err)
+		require.NoFileExists(t, filepath.Join(dir, "doclens.2.json"))
+		requireSame(t, m, opened(t, dir))
+	}
+	dir, _ := written(t, FastPlaid17) // nothing but the mean and the manifest say that a length is wrong
+	put(t, dir, "doclens.0.json", []byte("[1,0,2]"))
+	setKeys(t, dir, map[string]any{"num_documents": nil, "num_embeddings": nil})
+	_, err := Open(dir)
+	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorContains(t, err, "document lengths sum to 8, avg_doclen is 2.5, the arrays have 2")
 }

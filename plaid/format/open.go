@@ -21,7 +21,7 @@ const attempts = 3
 // Open opens the index in a folder, of whichever layout. It fails with an [*Error] that
 // names the file, wrapping ErrNoIndex, ErrMissing, ErrCorrupt, ErrUnsupported, ErrUnsafe or
 // ErrChanged; an incomplete index is never opened as a smaller one: chunk files beyond
-// num_chunks are passed over only where the counts of metadata.json agree with the rest.
+// num_chunks are passed over only where metadata.json counts no more than the rest has.
 func Open(dir string) (*Index, error) { return open(dir, false, func() {}) }
 
 // open calls during after the files were opened and before it looks whether they still
@@ -220,20 +220,32 @@ func (x *Index) setLists(ids, lengths *tensor) error {
 
 // compareCount warns where metadata.json and the arrays disagree.
 func (x *Index) compareCount(o *object, key string, have int64) error {
+	size := o == x.meta && (key == "num_documents" || key == "num_embeddings")
 	n, err := o.count(key)
 	if err != nil {
+		if size && x.disputed == nil {
+			x.disputed = err
+		}
 		return x.derivable(err)
+	}
+	if size && n >= 0 {
+		x.counted = true
 	}
 	if n >= 0 && n != have {
 		x.miscounted(o.path, "%s is %d, the arrays have %d", key, n, have)
-		if o == x.meta && x.disputed == nil && (key == "num_documents" || key == "num_embeddings") {
-			x.disputed = x.counts[len(x.counts)-1]
+		last := x.counts[len(x.counts)-1]
+		if size && x.disputed == nil {
+			x.disputed = last
+		}
+		if size && n > have && x.lacking == nil {
+			x.lacking = last
 		}
 	}
 	return nil
 }
 
-// compareAverage warns where metadata.json and the arrays disagree about the mean length.
+// compareAverage warns where metadata.json and the arrays disagree about the mean length. It
+// disputes how much there is only where nothing else says it: the sums of writers drift.
 func (x *Index) compareAverage() {
 	if !x.meta.has("avg_doclen") {
 		return
@@ -244,15 +256,16 @@ func (x *Index) compareAverage() {
 	// Writers add up lengths in float64 or in float32.
 	if err != nil || !(math.Abs(average-want) <= 1e-5*max(want, 1)) {
 		x.miscounted(x.meta.path, "avg_doclen is %.40s, the arrays have %v", text, want)
-		if x.disputed == nil {
+		if !x.counted && x.disputed == nil {
 			x.disputed = x.counts[len(x.counts)-1]
 		}
 	}
 }
 
-// complete refuses an index that is more than what num_chunks and document lengths say: a
-// wrong digit there would make it a smaller one, and a repair of the other counts would make
-// that last. A crash leaves chunk files beyond num_chunks, too, but counts that agree.
+// complete refuses an index that is more than what num_chunks says: a wrong digit there makes
+// it a smaller one than the counts say, and a repair of these would make that last. An update
+// that ended before metadata.json was written leaves chunk files beyond num_chunks, too, which
+// readers ignore, but has made the last chunk before them a larger one, if any.
 func (x *Index) complete() error {
 	if err := x.mergedWhole(); err != nil {
 		return err
@@ -261,9 +274,9 @@ func (x *Index) complete() error {
 	switch {
 	case err != nil || len(beyond) == 0:
 		return err
-	case x.disputed != nil:
-		return corrupt(x.meta.path, "num_chunks is %d, %s is there and %s", len(x.chunks), beyond[0], reason(x.disputed))
-	case !x.meta.has("num_documents") && !x.meta.has("num_embeddings"):
+	case x.lacking != nil:
+		return corrupt(x.meta.path, "num_chunks is %d, %s is there and %s", len(x.chunks), beyond[0], reason(x.lacking))
+	case !x.counted:
 		return corrupt(x.meta.path, "num_chunks is %d, %s is there and neither num_documents nor num_embeddings says which is right", len(x.chunks), beyond[0])
 	}
 	return nil

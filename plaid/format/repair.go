@@ -14,7 +14,8 @@ import (
 
 // Repair rebuilds what Check finds missing or malformed and is derivable: inverted lists,
 // counts, chunk metadata, plan, manifests, inverse norms; a stale copy of the payload is
-// removed, or made again where the layout reads it; leftovers of crashed writers are removed.
+// removed, or made again where the layout reads it; leftovers of crashed writers are removed,
+// but only where num_documents and num_embeddings agreed with the rest before.
 // Lists that merely lack what an update did not get to are made again, too; other lists, norms
 // or copies that contradict the payload stay, since it may be the payload that is wrong. Codes,
 // residuals, centroids and tables are never touched. metadata.json is replaced last, so
@@ -50,7 +51,10 @@ func repair(dir string, step func(op, path string) error) (_ *Report, err error)
 	if err == nil {
 		err = w.text(metadataName, x.recounted(r))
 	}
-	for _, name := range append(stale, r.Leftovers...) {
+	if x.disputed == nil { // what else is there belongs to nothing
+		stale = append(stale, r.Leftovers...)
+	}
+	for _, name := range stale {
 		if err == nil && x.exists(name) {
 			err = c.remove(name)
 		}
