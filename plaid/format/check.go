@@ -276,8 +276,8 @@ func (x *Index) compareNorms(s *segment, d *codec.Decoder, v []float32) (malform
 }
 
 // checkSpare compares merged files with the chunk files they are a copy of. A copy of other
-// chunks is a stale one; where one of these chunks differs, either may be wrong, unless it is
-// in norms, which are compared with the vectors.
+// chunks is a stale one, from the first chunk on that was written since; where another chunk
+// differs, either may be wrong, unless it is in norms, which are compared with the vectors.
 func (x *Index) checkSpare(r *Report) {
 	if x.spare == nil {
 		return
@@ -286,10 +286,11 @@ func (x *Index) checkSpare(r *Report) {
 		copy  *tensor
 		chunk func(s *segment) *tensor
 		width int64
+		of    *manifest
 	}{
-		{x.spare.codes, func(s *segment) *tensor { return s.codes }, 8},
-		{x.spare.residuals, func(s *segment) *tensor { return s.residuals }, int64(x.row)},
-		{x.spare.norms, func(s *segment) *tensor { return s.norms }, 4},
+		{x.spare.codes, func(s *segment) *tensor { return s.codes }, 8, x.manifests[0]},
+		{x.spare.residuals, func(s *segment) *tensor { return s.residuals }, int64(x.row), x.manifests[1]},
+		{x.spare.norms, func(s *segment) *tensor { return s.norms }, 4, nil},
 	} {
 		if part.copy == nil {
 			continue
@@ -298,13 +299,15 @@ func (x *Index) checkSpare(r *Report) {
 			r.add(corrupt(part.copy.path, "shape %v for %d tokens", part.copy.shape, x.Tokens()), true)
 			continue
 		}
+		stale := x.stale || part.copy == x.spare.norms
 		for i := range x.segments {
 			chunk := part.chunk(&x.segments[i])
 			if chunk == nil || chunk.item() != part.copy.item() {
 				continue
 			}
+			stale = stale || part.of.older(chunk)
 			if err := sameBytes(part.copy, chunk, x.segments[i].from, x.segments[i].rows, part.width); err != nil {
-				r.add(err, x.stale || part.copy == x.spare.norms)
+				r.add(err, stale)
 				break
 			}
 		}

@@ -1,10 +1,12 @@
 package format
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,21 +163,85 @@ func TestListLengthsOfOthers(t *testing.T) {
 	require.Equal(t, before, snapshot(t, dir))
 }
 
-// TestCopiesDiffer: of chunk files and merged ones of the same chunks either may be wrong.
+// TestCopiesDiffer: of chunk files and merged ones of the same chunks either may be wrong. A
+// chunk file with another time than the manifest has is another one, so that the copy is stale.
 func TestCopiesDiffer(t *testing.T) {
-	for _, file := range []string{"merged_residuals.npy", "0.residuals.npy"} {
-		dir := duplicate(t, filepath.Join(golden.Root(t), "plaid-index", "fp17_d64_b4_shards.index"))
-		at := len(get(t, dir, file)) - 70
-		if strings.HasPrefix(file, "merged") {
-			at = 300
+	const residuals = "0.residuals.npy"
+	const epoch = time.Duration(math.MinInt64) // what keeps no times
+	source := filepath.Join(golden.Root(t), "plaid-index", "fp17_d64_b4_shards.index")
+	m, err := readManifest(source, "merged_residuals.manifest.json")
+	require.NoError(t, err)
+	at := func(name string) time.Time { return time.UnixMicro(int64(m.modified[name] * 1e6)) }
+	for _, c := range []struct {
+		later   time.Duration
+		claim   bool
+		changed string // another chunk than the one with the time
+		stale   bool
+	}{
+		{0, true, residuals, false},
+		{0, false, residuals, false},
+		{time.Millisecond, true, residuals, true},
+		{time.Millisecond, false, residuals, true},
+		{-time.Millisecond, true, residuals, false}, // the merged files are the truth, and these are no later ones
+		{-time.Millisecond, false, residuals, true},
+		{time.Millisecond, false, "1.residuals.npy", true}, // and all chunks after it
+		{epoch, false, residuals, false},
+		{-time.Duration(at(residuals).Nanosecond()), false, residuals, false}, // an archive's whole seconds
+	} {
+		for _, file := range []string{"merged_residuals.npy", c.changed} {
+			dir := duplicate(t, source)
+			if !c.claim {
+				for _, kind := range []string{"codes", "residuals"} {
+					name := "merged_" + kind + ".manifest.json"
+					put(t, dir, name, []byte(strings.ReplaceAll(string(get(t, dir, name)), `"merged": true, `, "")))
+				}
+			}
+			place := len(get(t, dir, file)) - 70
+			switch {
+			case strings.HasPrefix(file, "merged") && c.changed == residuals:
+				place = 300
+			case strings.HasPrefix(file, "merged"):
+				place = 192 + 32*(93+50)
+			}
+			patch(t, dir, file, place, get(t, dir, file)[place]^0x10)
+			for name := range m.modified {
+				when := at(name)
+				if name == residuals {
+					if when = when.Add(c.later); c.later == epoch {
+						when = time.Unix(0, 0)
+					}
+				}
+				require.NoError(t, os.Chtimes(filepath.Join(dir, name), when, when))
+			}
+			report, err := Check(dir)
+			require.NoError(t, err)
+			require.Len(t, report.Problems, 1)
+			require.ErrorContains(t, report.Problems[0].Err, c.changed+", and one of the two is wrong")
+			require.Equal(t, c.stale, report.Repairable(), "%+v, %s", c, file)
+			if !c.stale {
+				continue
+			}
+			before := snapshot(t, dir)
+			_, err = Repair(dir)
+			require.NoError(t, err)
+			require.Equal(t, before[c.changed], string(get(t, dir, c.changed)))
+			report, err = Check(dir)
+			require.NoError(t, err)
+			require.Empty(t, report.Problems)
 		}
-		patch(t, dir, file, at, get(t, dir, file)[at]^0x10)
-		report, err := Check(dir)
-		require.NoError(t, err)
-		require.Len(t, report.Problems, 1)
-		require.ErrorContains(t, report.Problems[0].Err, "0.residuals.npy, and one of the two is wrong")
-		require.False(t, report.Repairable())
 	}
+	dir := duplicate(t, source) // the chunk before the one with the other time is no other
+	patch(t, dir, residuals, 300, get(t, dir, residuals)[300]^0x10)
+	for name := range m.modified {
+		when := at(name)
+		if name != residuals {
+			when = when.Add(time.Second)
+		}
+		require.NoError(t, os.Chtimes(filepath.Join(dir, name), when, when))
+	}
+	report, err := Check(dir)
+	require.NoError(t, err)
+	require.False(t, report.Repairable())
 }
 
 // TestOrderOnDisk: what metadata.json makes an index is durable before it, names and the

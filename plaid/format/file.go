@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/likbench/likbench/backend/num"
 	"github.com/likbench/likbench/internal/npy"
@@ -17,9 +18,10 @@ import (
 
 // file is an open file of an index, read at positions.
 type file struct {
-	path string
-	f    *os.File
-	size int64 // when it was opened
+	path     string
+	f        *os.File
+	size     int64 // when it was opened
+	modified time.Time
 }
 
 // openFile opens a regular file; symbolic links are followed. A file of another kind is an
@@ -42,7 +44,7 @@ func openFile(dir, name string) (*file, error) {
 	if info, err = f.Stat(); err != nil { // may be another file than a moment ago
 		return nil, errors.Join(fail(path, err), f.Close())
 	}
-	return &file{path: path, f: f, size: info.Size()}, nil
+	return &file{path: path, f: f, size: info.Size(), modified: info.ModTime()}, nil
 }
 
 // readAt fills dst from position off. What was there when the file was opened and is no

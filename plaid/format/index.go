@@ -42,39 +42,40 @@ func ParseFlavour(name string) (Flavour, error) {
 // Index is an open index. It does not change, whatever happens to the folder; goroutines may
 // share it. Its files stay open until Close.
 type Index struct {
-	dir      string
-	flavour  Flavour
-	frozen   bool
-	meta     *object
-	dim      int
-	bits     int
-	row      int // bytes of a token's residuals
-	k        int
-	chunks   []chunk
-	offsets  []int64
-	centroid []float32
-	cutoffs  []float32
-	weights  []float32
-	average  []float32
-	radius   float32 // cluster threshold
-	hasNorms bool
-	segments []segment
-	lists    *lists
-	grouped  []int32  // WARP: where the tokens, in document order, lie
-	starts   []int64  // WARP: first place of each centroid, K+1
-	spare    *segment // merged files beside complete chunk files
-	stale    bool     // whose manifest is of other chunks
-	warnings []error
-	counts   []error // of the warnings, those about numbers that can be counted again
-	counted  bool    // metadata.json has num_documents or num_embeddings
-	disputed error   // the first of counts that is about how much the index holds
-	lacking  error   // the first of these that is larger than what the arrays have
-	unmerged error   // where the manifest of a merged payload and document lengths disagree
-	damage   []error // of derivable files, when opened to be checked
-	lenient  bool
-	database *file // the filter table, for whoever converts the index
-	files    []*file
-	closed   atomic.Bool
+	dir       string
+	flavour   Flavour
+	frozen    bool
+	meta      *object
+	dim       int
+	bits      int
+	row       int // bytes of a token's residuals
+	k         int
+	chunks    []chunk
+	offsets   []int64
+	centroid  []float32
+	cutoffs   []float32
+	weights   []float32
+	average   []float32
+	radius    float32 // cluster threshold
+	hasNorms  bool
+	segments  []segment
+	lists     *lists
+	grouped   []int32      // WARP: where the tokens, in document order, lie
+	starts    []int64      // WARP: first place of each centroid, K+1
+	spare     *segment     // merged files beside complete chunk files
+	stale     bool         // whose manifest is of other chunks
+	manifests [2]*manifest // of merged codes and residuals
+	warnings  []error
+	counts    []error // of the warnings, those about numbers that can be counted again
+	counted   bool    // metadata.json has num_documents or num_embeddings
+	disputed  error   // the first of counts that is about how much the index holds
+	lacking   error   // the first of these that is larger than what the arrays have
+	unmerged  error   // where the manifest of a merged payload and document lengths disagree
+	damage    []error // of derivable files, when opened to be checked
+	lenient   bool
+	database  *file // the filter table, for whoever converts the index
+	files     []*file
+	closed    atomic.Bool
 }
 
 // chunk is a run of documents that share files.

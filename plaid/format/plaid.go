@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,7 @@ func (x *Index) setFlavour() (*manifest, error) {
 	if err = x.derivable(err); err != nil {
 		return nil, err
 	}
+	x.manifests = [2]*manifest{m, other}
 	switch {
 	case flags[0]:
 		x.flavour = NextPlaid
@@ -320,8 +322,9 @@ func (x *Index) compareCounts() error {
 
 // manifest says how many rows of each chunk the merged files hold.
 type manifest struct {
-	rows  map[string]int64
-	claim bool // fast-plaid 1.7: the merged files are the truth
+	rows     map[string]int64
+	modified map[string]float64 // seconds since 1970 of the chunk file, where the manifest says it
+	claim    bool               // fast-plaid 1.7: the merged files are the truth
 }
 
 func (m *manifest) merged() bool { return m != nil && m.claim }
@@ -345,7 +348,7 @@ func parseManifest(o *object) (*manifest, error) {
 	} else if inner != nil {
 		o = inner
 	}
-	m := &manifest{rows: map[string]int64{}}
+	m := &manifest{rows: map[string]int64{}, modified: map[string]float64{}}
 	for _, name := range o.names() {
 		entry, err := o.child(name)
 		if err != nil || entry == nil {
@@ -360,6 +363,9 @@ func parseManifest(o *object) (*manifest, error) {
 			return nil, err
 		}
 		m.rows[name], m.claim = rows, m.claim || claim
+		if v, err := strconv.ParseFloat(string(entry.keys["mtime"]), 64); err == nil {
+			m.modified[name] = v
+		}
 	}
 	return m, nil
 }
@@ -373,4 +379,27 @@ func (m *manifest) compare(chunks []chunk) error {
 		}
 	}
 	return nil
+}
+
+// plausible is the second, since 1970, from which on a time of a file means something: some
+// archives and file systems know no times, and give 1970 or 1980.
+const plausible = 946684800 // 2000
+
+// older reports a copy that was made of the chunk file before it was written again, which is
+// fast-plaid's own rule: the times differ. Where the merged files claim to be the truth, only
+// a later chunk file is another. Files that lost the parts of their second are not another.
+func (m *manifest) older(chunk *tensor) bool {
+	if m == nil {
+		return false
+	}
+	was, ok := m.modified[filepath.Base(chunk.path)]
+	is := float64(chunk.modified.UnixNano()) / 1e9
+	if !ok || was < plausible || is < plausible {
+		return false
+	}
+	limit := 1e-5 // float64 has 2.4e-7 left of a second
+	if chunk.modified.Nanosecond() == 0 {
+		limit = 2
+	}
+	return is-was > limit || was-is > limit && !m.claim
 }
