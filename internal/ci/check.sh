@@ -61,7 +61,7 @@ step_race() {
 	[ "$(go env CGO_ENABLED)" = 1 ] && command -v gcc >/dev/null || { absent race "no gcc for the race detector's run time"; return; }
 	# What has goroutines or assembly. Not cuda/driver: with the detector each foreign call allocates, which its
 	# test forbids; nor what takes minutes and starts no goroutine that the rest does not.
-	go test -race -short -skip 'TestObjects|TestConform/generic|TestBindingsFake/Fake_A100' ./backend ./backend/canon ./backend/conform ./backend/kernel ./benchsuite ./cuda \
+	go test -race -short -skip 'TestObjects|TestConform/generic|TestBindingsFake/Fake_A100|^TestCrash$' ./backend ./backend/canon ./backend/conform ./backend/kernel ./benchsuite ./cuda \
 		./internal/arena ./internal/meter ./internal/pool ./metal/mtl/... ./plaid ./plaid/codec ./plaid/format ./plaid/store ./simd
 }
 
