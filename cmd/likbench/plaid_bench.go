@@ -105,15 +105,7 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 			w := c.OutOrStdout()
 			fmt.Fprintf(w, "%d queries of %d tokens, first 10; %s, %d processors\n", queries, length, dev.Info().Name, runtime.GOMAXPROCS(0))
 			for i := range run {
-				var keep *saver
-				var err error
-				if !run[i].drawn {
-					keep, err = newSaver(save, run[i].name)
-				}
-				if err == nil {
-					err = run[i].measure(ctx, dev, w, queries, length, keep)
-				}
-				if err != nil {
+				if err := run[i].bench(ctx, dev, w, queries, length, save); err != nil {
 					return fmt.Errorf("%s: %w", run[i].name, err)
 				}
 			}
@@ -121,6 +113,18 @@ Every score that probing returns is compared with the exhaustive one, bit for bi
 		})
 	}
 	return cmd
+}
+
+// bench measures a corpus, and keeps it below the folder save, unless that is "" or there are no vectors.
+func (c *corpus) bench(ctx context.Context, dev backend.Device, w io.Writer, queries, length int, save string) (err error) {
+	var keep *saver
+	if !c.drawn {
+		keep, err = newSaver(save, c.name)
+	}
+	if err == nil {
+		err = c.measure(ctx, dev, w, queries, length, keep)
+	}
+	return err
 }
 
 func pick(all []corpus, only []string) ([]corpus, error) {

@@ -55,11 +55,8 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 	fs.IntSliceVar(&widths, "widths", []int{1, 2, 4}, "bits of the indexes that --data builds")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if data != "" {
-			for _, x := range []string{"k", "preset", "method", "probe", "candidates", "exact", "threshold", "filter", "qrels", "run", "doc-ids", "trec",
-				"vectors", "offsets", "vectors-name", "offsets-name", "scale", "text", "cranfield"} {
-				if fs.Changed(x) {
-					return usage("--%s is about an index that exists, not --data", x)
-				}
+			if err := onlyData(c); err != nil {
+				return err
 			}
 			return withDevice(c, *name, func(ctx context.Context, dev backend.Device) error { return assessData(ctx, c, dev, data, widths) })
 		}
@@ -92,6 +89,17 @@ query-text.trec, qrels), or the embedded collection by --data cranfield.`,
 		})
 	}
 	return cmd
+}
+
+// onlyData refuses flags that --data has no use for.
+func onlyData(cmd *cobra.Command) error {
+	for _, x := range []string{"k", "preset", "method", "probe", "candidates", "exact", "threshold", "filter", "qrels", "run", "doc-ids", "trec",
+		"vectors", "offsets", "vectors-name", "offsets-name", "scale", "text", "cranfield"} {
+		if cmd.Flags().Changed(x) {
+			return usage("--%s is about an index that exists, not --data", x)
+		}
+	}
+	return nil
 }
 
 func readJudgements(path string, embedded bool) (q retrieval.Qrels, err error) {
