@@ -29,7 +29,7 @@ type Config struct {
 	Options []backend.Option
 	Only    string  // pattern of path.Match on instances; "" = all
 	MaxWork float64 // cases with more reference multiply-adds are left out and counted; 0 = all
-	Smoke   bool    // one case per variant: for sanitizers, which are slow
+	Smoke   bool    // the first cases, and those that say so: for sanitizers, which are slow
 	Seed    uint64  // added to every case's own seed
 	NoSuite bool    // kernels only, without the rules of memory and streams
 }
@@ -100,7 +100,7 @@ func (r *runner) instance(t *testing.T, k kernel.Info, in kernel.Instance) {
 		cases = append(cases, harness.TileCases(k, &usable[i])...)
 	}
 	for i, c := range dedup(cases) {
-		if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) || r.cfg.Smoke && i > 2 {
+		if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) || r.cfg.Smoke && i > 2 && !c.Smoke {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) { v.testCase(t, c, i) })

@@ -24,6 +24,7 @@ type Case struct {
 	Lens   map[string][]int64               // segment lengths of ragged axes, by axis; nil = drawn from the seed
 	Fill   map[string]func(Rand, []float64) // data of an operand by field, instead of uniform values in [-1,1]
 	Faults bool                             // the data is wrong on purpose: Sync must return *ArgumentError
+	Smoke  bool                             // among the few cases for sanitizers, as the first three are
 	Note   string                           // for docs: what the shape stands for
 }
 

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/likbench/likbench/backend/kernel"
@@ -55,7 +56,7 @@ type fills = map[string]func(kernel.Rand, []float64)
 func maxSimCases() []kernel.Case {
 	bare := []string{"QueryMask", "DocMask", "Winner"}
 	masked := fills{"QueryMask": fillMask, "DocMask": fillMask}
-	return []kernel.Case{
+	return append([]kernel.Case{
 		{Name: "one", Dims: kernel.Dims{"nq": 1, "nd": 1, "d": 1}, Lens: map[string][]int64{"tq": {1}, "td": {1}}, Absent: bare},
 		{Name: "ragged", Dims: kernel.Dims{"nq": 4, "nd": 6, "d": 33},
 			Lens: map[string][]int64{"tq": {7, 0, 1, 33}, "td": {13, 1, 0, 40, 2, 65}}, Absent: bare},
@@ -90,7 +91,44 @@ func maxSimCases() []kernel.Case {
 			Lens: map[string][]int64{"tq": {4, 9}, "td": {11, 30, 2}}, Absent: []string{"QueryMask", "DocMask"}},
 		{Name: "no-documents", Dims: kernel.Dims{"nq": 2, "nd": 0, "d": 16}, Lens: map[string][]int64{"tq": {3, 1}, "td": {}}, Absent: bare},
 		{Name: "no-queries", Dims: kernel.Dims{"nq": 0, "nd": 2, "d": 16}, Lens: map[string][]int64{"tq": {}, "td": {3, 1}}, Absent: bare},
+	}, maxSimForms()...)
+}
+
+// maxSimForms are cases for bodies that are chosen by size: few, more and many query rows, short and long tokens, with
+// winners and without, since not every body gives them; and, where scores are all, what makes them differ: masks, NaN,
+// empty documents, documents that are cut between workers.
+func maxSimForms() []kernel.Case {
+	var out []kernel.Case
+	add := func(name string, d int64, tq, td []int64, absent []string, f fills, attrs map[string]any) {
+		out = append(out, kernel.Case{Name: name, Dims: kernel.Dims{"nq": int64(len(tq)), "nd": int64(len(td)), "d": d},
+			Lens: map[string][]int64{"tq": tq, "td": td}, Absent: absent, Fill: f, Attrs: attrs, Smoke: d >= 128 && len(absent) != 2})
 	}
+	noMasks, noWinner := []string{"QueryMask", "DocMask"}, []string{"Winner"}
+	bare := append(noWinner, noMasks...)
+	docs := []int64{13, 0, 1, 140, 2, 65}
+	special := fills{"Query": fillIntegers, "Doc": fillSpecials}
+	strange := fills{"Query": fillSpecials, "Doc": fillSpecials, "QueryMask": fillMask, "DocMask": fillMask}
+	for _, r := range []struct {
+		name string
+		tq   []int64
+	}{{"few", []int64{9, 0, 11}}, {"some", []int64{20, 1, 30}}, {"more", []int64{50, 1, 49}}, {"many", []int64{150, 7}}} {
+		for _, d := range []int64{64, 128, 192, 272, 528} {
+			if d <= 128 || r.name == "few" || r.name == "some" {
+				add(fmt.Sprintf("%s-rows-d%d", r.name, d), d, r.tq, docs, bare, nil, nil)
+				add(fmt.Sprintf("%s-rows-d%d-winner", r.name, d), d, r.tq, docs, noMasks, nil, nil)
+			}
+		}
+		add(r.name+"-rows-masked", 64, r.tq, docs, noWinner, strange, nil)
+		add(r.name+"-rows-nan", 128, r.tq, docs, bare, special, nil)
+		add(r.name+"-rows-empty-zero", 64, r.tq, docs, bare, nil, map[string]any{"EmptyZero": true})
+	}
+	long := []int64{3, 2700, 0, 5}
+	add("few-rows-cut", 128, []int64{7, 9}, long, bare, nil, nil)
+	add("few-rows-cut-nan", 128, []int64{7, 9}, long, noWinner, strange, nil)
+	add("some-rows-cut", 128, []int64{33, 3}, long, bare, nil, nil)
+	add("more-rows-cut", 128, []int64{60, 10}, long, bare, special, nil)
+	add("many-rows-cut", 64, []int64{140, 3}, []int64{3, 900, 0, 5}, bare, special, nil)
+	return out
 }
 
 func uniform(n int, length int64) []int64 {

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/likbench/likbench/backend"
@@ -107,8 +108,21 @@ func rbfCase(name string, n, m, d, c int64, gamma float64, fill func(kernel.Rand
 	return out
 }
 
+// rbfPoints are points of few components, few and many, against one column.
+func rbfPoints() []kernel.Case {
+	out := []kernel.Case{rbfCase("one-column-wide", 40, 70, 12, 1, .1, nil)}
+	for _, d := range []int64{1, 2, 3, 4, 6, 8} {
+		out = append(out, rbfCase(fmt.Sprintf("points-%d", d), 70, 150, d, 1, .25, nil),
+			rbfCase(fmt.Sprintf("many-points-%d", d), 1100, 150, d, 1, .25, nil))
+	}
+	for i := range out {
+		out[i].Smoke = true
+	}
+	return out
+}
+
 func rbfCases() []kernel.Case {
-	return []kernel.Case{
+	return append([]kernel.Case{
 		rbfCase("one", 1, 1, 1, 1, 1, nil),
 		rbfCase("small", 7, 11, 5, 3, .2, nil),
 		rbfCase("columns", 33, 300, 8, 1, .125, nil),
@@ -126,7 +140,7 @@ func rbfCases() []kernel.Case {
 		rbfCase("no-columns", 4, 0, 3, 2, .5, nil),
 		rbfCase("no-rows", 0, 5, 3, 2, .5, nil),
 		rbfCase("no-right-hand-side", 3, 5, 2, 0, .5, nil),
-	}
+	}, rbfPoints()...)
 }
 
 // fillOffset draws near points far from the origin.
