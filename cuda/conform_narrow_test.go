@@ -69,9 +69,7 @@ func TestCasesReachEveryStage(t *testing.T) {
 	launchCases(t, New(WithDriver(open)), true)
 	launchCases(t, narrowly(t, open).Backend, false)
 	require.NotEmpty(t, want)
-	for _, entry := range want {
-		require.True(t, ran[entry], "no case runs %s", entry)
-	}
+	require.Empty(t, slices.DeleteFunc(want, func(entry string) bool { return ran[entry] }), "entries that no case runs")
 }
 
 // launchCases launches the declared cases in every variant that takes them, and those of TestDeviceCentroids.
@@ -82,7 +80,7 @@ func launchCases(t *testing.T, b backend.Backend, centroids bool) {
 	require.NoError(t, err)
 	launch := func(k kernel.Info, in kernel.Instance, c kernel.Case) {
 		ops, err := harness.Build(k, in, c, s, 1, harness.Layout{})
-		if errors.Is(err, harness.ErrOtherInstance) {
+		if errors.Is(err, harness.ErrOtherInstance) || errors.Is(err, backend.ErrArgument) { // as conform has it
 			return
 		}
 		require.NoError(t, err, "%s, %s", in.Name, c.Name)
@@ -101,7 +99,13 @@ func launchCases(t *testing.T, b backend.Backend, centroids bool) {
 	}
 	for _, k := range kernel.All() {
 		for _, in := range k.Instances() {
-			for _, c := range k.Cases() {
+			cases := slices.Clone(k.Cases())
+			for _, v := range b.Bindings() {
+				if v.Kernel == in.Name {
+					cases = append(cases, harness.TileCases(k, &v)...)
+				}
+			}
+			for _, c := range cases {
 				if c.Types == nil || slices.Equal(c.Types, in.Types[:len(c.Types)]) {
 					launch(k, in, c)
 				}

@@ -108,9 +108,9 @@ func rbfCase(name string, n, m, d, c int64, gamma float64, fill func(kernel.Rand
 	return out
 }
 
-// rbfPoints are points of few components, few and many, against one column.
+// rbfPoints are points of few components, few and many, against one column, and what is near that.
 func rbfPoints() []kernel.Case {
-	out := []kernel.Case{rbfCase("one-column-wide", 40, 70, 12, 1, .1, nil)}
+	out := []kernel.Case{rbfCase("one-column-wide", 40, 70, 12, 1, .1, nil), rbfCase("sixteen-columns", 70, 90, 5, 13, .2, nil)}
 	for _, d := range []int64{1, 2, 3, 4, 6, 8} {
 		out = append(out, rbfCase(fmt.Sprintf("points-%d", d), 70, 150, d, 1, .25, nil),
 			rbfCase(fmt.Sprintf("many-points-%d", d), 1100, 150, d, 1, .25, nil))
