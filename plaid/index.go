@@ -148,13 +148,7 @@ func Load(dev backend.Device, src format.Source, o LoadOptions) (*Index, error) 
 		}
 		return ix.upload(src)
 	}
-	var err error
-	if st, ok := src.(interface{ Guard(f func() error) error }); ok {
-		err = st.Guard(load)
-	} else {
-		err = load()
-	}
-	if err != nil {
+	if err := format.Guard(src, load); err != nil {
 		return nil, errors.Join(err, ix.free())
 	}
 	if ix.opts.Scratch == 0 {

@@ -25,17 +25,9 @@ func statCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, closer.Close()) }()
-			return guarded(src, func() error { return printStat(c.OutOrStdout(), src) })
+			return format.Guard(src, func() error { return printStat(c.OutOrStdout(), src) })
 		},
 	}
-}
-
-// guarded runs f, in which a mapped file that is cut short is an error.
-func guarded(src format.Source, f func() error) error {
-	if s, ok := src.(interface{ Guard(func() error) error }); ok {
-		return s.Guard(f)
-	}
-	return f()
 }
 
 func printStat(w io.Writer, src format.Source) error {
@@ -223,7 +215,7 @@ Documents that are deleted are left out, and the others move up.`,
 			return err
 		}
 		var written *format.Written
-		err = guarded(src, func() (err error) { written, err = format.Write(args[1], flavour, src, o); return err })
+		err = format.Guard(src, func() (err error) { written, err = format.Write(args[1], flavour, src, o); return err })
 		if err != nil {
 			return err
 		}

@@ -233,7 +233,7 @@ type decoded struct {
 
 func decode(src format.Source) (*decoded, error) {
 	d := &decoded{src: src}
-	err := guarded(src, func() (err error) {
+	err := format.Guard(src, func() (err error) {
 		if d.offsets = slices.Clone(src.Offsets()); !slices.IsSorted(d.offsets) {
 			return fmt.Errorf("offsets of documents descend: %w", store.ErrCorrupt)
 		}

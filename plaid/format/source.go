@@ -23,9 +23,9 @@ type Source interface {
 	ReadResiduals(dst []byte, from int64) error
 }
 
-// guard runs f, which reads a source, inside the source's own Guard if it has one: slices of
+// Guard runs f, which reads a source, inside the source's own Guard if it has one: slices of
 // a snapshot of package store are mappings of files.
-func guard(s Source, f func() error) error {
+func Guard(s Source, f func() error) error {
 	if g, ok := s.(interface{ Guard(f func() error) error }); ok {
 		return g.Guard(f)
 	}

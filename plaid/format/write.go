@@ -49,7 +49,7 @@ func write(dir string, flavour Flavour, s Source, o WriteOptions, step func(op, 
 	if o.Tch {
 		w.dialect = npy.Tch
 	}
-	if err := guard(s, func() error { return w.check(o.ChunkDocuments) }); err != nil {
+	if err := Guard(s, func() error { return w.check(o.ChunkDocuments) }); err != nil {
 		return nil, err
 	}
 	if err := vacant(dir); err != nil {
@@ -60,7 +60,7 @@ func write(dir string, flavour Flavour, s Source, o WriteOptions, step func(op, 
 		return nil, err
 	}
 	if err = vacant(dir); err == nil { // still, now that no other can write
-		err = guard(s, w.all)
+		err = Guard(s, w.all)
 	}
 	if err == nil {
 		err = w.clear()

@@ -268,18 +268,10 @@ func merge(dst string, sources []string, d disk) (shifts []int64, err error) {
 	return shifts, err
 }
 
-// guarded runs f, which reads a source, inside its Guard if it has one.
-func guarded(s format.Source, f func() error) error {
-	if g, ok := s.(interface{ Guard(f func() error) error }); ok {
-		return g.Guard(f)
-	}
-	return f()
-}
-
 // codecOf is what the codes of a source mean, with centroids of its own: whoever writes them
 // has files and locks to give back, and is not to be stopped by a fault in the source.
 func codecOf(s format.Source) (c Codec, err error) {
-	err = guarded(s, func() error {
+	err = format.Guard(s, func() error {
 		c = Codec{s.Dim(), s.Bits(), slices.Clone(s.Centroids()), s.Cutoffs(), s.Weights(), s.AverageResidual(), s.ClusterThreshold()}
 		return nil
 	})
@@ -288,7 +280,7 @@ func codecOf(s format.Source) (c Codec, err error) {
 
 // offsetsOf are a source's offsets, read once.
 func offsetsOf(s format.Source) (offsets []int64, err error) {
-	err = guarded(s, func() error { offsets = slices.Clone(s.Offsets()); return nil })
+	err = format.Guard(s, func() error { offsets = slices.Clone(s.Offsets()); return nil })
 	if err == nil && len(offsets) == 0 {
 		err = input("Offsets", -1, codec.ErrLength, "none, a source without documents has one")
 	}
