@@ -24,7 +24,7 @@ const maxWork = 5e7
 
 // TestConform runs the suite on the first device.
 func TestConform(t *testing.T) {
-	conform.Run(t, conform.Config{Backend: New(), MaxWork: maxWork, Smoke: testing.Short()})
+	conform.Run(t, sanitized(t, widely(t, driver.Open), widely))
 }
 
 // onDevice opens the first device, or skips.

@@ -18,7 +18,7 @@ import (
 
 // TestConformGorgonia is TestConform over gorgonia.org/cu.
 func TestConformGorgonia(t *testing.T) {
-	conform.Run(t, conform.Config{Backend: New(WithDriver(gorgonia.Open)), MaxWork: maxWork, Smoke: testing.Short()})
+	conform.Run(t, sanitized(t, widely(t, gorgonia.Open), widely))
 }
 
 // TestGorgoniaShared: a device in a context that cu made, on memory that cu allocated, while that context stays

@@ -27,11 +27,12 @@ type Config struct {
 	Backend backend.Backend
 	Ordinal int
 	Options []backend.Option
-	Only    string  // pattern of path.Match on instances; "" = all
-	MaxWork float64 // cases with more reference multiply-adds are left out and counted; 0 = all
-	Smoke   bool    // the first cases, and those that say so: for sanitizers, which are slow
-	Seed    uint64  // added to every case's own seed
-	NoSuite bool    // kernels only, without the rules of memory and streams
+	Only    string                           // pattern of path.Match on instances; "" = all
+	MaxWork float64                          // cases with more reference multiply-adds are left out and counted; 0 = all
+	Smoke   bool                             // the first cases, those that say so, and those of Also: for sanitizers, which are slow
+	Also    func(instance, name string) bool // nil = none
+	Seed    uint64                           // added to every case's own seed
+	NoSuite bool                             // kernels only, without the rules of memory and streams
 }
 
 // Run runs the suite on one device.
@@ -99,8 +100,12 @@ func (r *runner) instance(t *testing.T, k kernel.Info, in kernel.Instance) {
 	for i := range usable {
 		cases = append(cases, harness.TileCases(k, &usable[i])...)
 	}
+	also := r.cfg.Also
+	if also == nil {
+		also = func(string, string) bool { return false }
+	}
 	for i, c := range dedup(cases) {
-		if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) || r.cfg.Smoke && i > 2 && !c.Smoke {
+		if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) || r.cfg.Smoke && i > 2 && !c.Smoke && !also(in.Name, c.Name) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) { v.testCase(t, c, i) })

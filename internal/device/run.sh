@@ -4,8 +4,8 @@
 #	run.sh conform     conformance of cuda, and of simd at every level the processor has
 #	run.sh gorgonia    cuda through the alternative driver binding
 #	run.sh topten      the ten best of the collection's queries on every backend here
-#	run.sh sanitize    memcheck over the smoke cases, and racecheck over those of the kernels that RACE names, one
-#	                   process each, side by side: nothing is timed
+#	run.sh sanitize    memcheck over cases that run every entry of every variant, and racecheck over those of the
+#	                   kernels that RACE names, one process each, side by side: nothing is timed
 #	run.sh bench       likbench on cuda: every shape; results go to $OUT or results/
 #	run.sh cpu         likbench on simd, one core and all
 #
@@ -45,9 +45,9 @@ for what in "$@"; do
 		step topten cmd/likbench "$bin/likbench.test" -test.run TestTopTen -test.v -test.timeout 200s
 		;;
 	sanitize)
-		step memcheck cuda compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run TestConform -test.timeout 280s
+		step memcheck cuda compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run 'TestConform|TestDeviceCentroids' -test.timeout 280s
 		for kernel in ${RACE:-maxsim topk hardest rms softmax rbf nearest kmeans residual_encode centroid plaid residual_maxsim_f32 residual_maxsim_f16 residual_maxsim_int8}; do
-			step "racecheck_$kernel" cuda timeout 280 compute-sanitizer --tool racecheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run "TestConform/kernels/^$kernel" -test.timeout 270s &
+			step "racecheck_$kernel" cuda timeout 280 compute-sanitizer --tool racecheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run "TestConform/kernels/^$kernel|TestDeviceCentroids/^$kernel" -test.timeout 270s &
 			checks="${checks:-} $!"
 		done
 		for check in $checks; do wait "$check" || status=1; done
