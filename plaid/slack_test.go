@@ -1,6 +1,7 @@
 package plaid
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/likbench/likbench/backend/num"
 	"github.com/likbench/likbench/plaid/codec"
 	"github.com/likbench/likbench/plaid/format"
+	"github.com/likbench/likbench/simd"
 )
 
 // Slacks and bounds hold on vectors that nearly reach them, so that they can be neither left
@@ -20,6 +22,7 @@ import (
 // alone is an index with one token to a cell, and the tokens as they are decoded.
 type alone struct {
 	ix      *Index
+	src     format.Source
 	decoded [][]float32
 	inv     []float32 // 1 where tokens are not normalised
 	half    *codec.Decoder
@@ -58,7 +61,8 @@ func newAlone(t *testing.T, screen Screen, centroids []float32, d int, weights [
 	require.NoError(t, err)
 	dev, err := host.Backend{}.Open(0)
 	require.NoError(t, err)
-	a.ix, err = Load(dev, asTheyAre{m, normalized}, LoadOptions{Screen: screen})
+	a.src = asTheyAre{m, normalized}
+	a.ix, err = Load(dev, a.src, LoadOptions{Screen: screen})
 	require.NoError(t, err)
 	require.Equal(t, k, a.ix.k)
 	_, err = a.ix.chooseScreen()
@@ -232,4 +236,38 @@ func TestCellBoundOfOpposites(t *testing.T) {
 	require.InDelta(t, -.5, r.bound(-1, 1, 0), 1e-15)
 	require.InDelta(t, 2, r.bound(1, 1, 0), 1e-15)
 	require.GreaterOrEqual(t, r.bound(-1, 1, 1e-6), -.5)
+}
+
+// Addends of a score round to steps, up to half of one: where the query has millions of tokens,
+// all but one of them small, that is more than all else by which a bound is larger.
+func TestBoundsOfManyTokens(t *testing.T) {
+	const n, d = 5 << 19, 8
+	c := make([]float32, d)
+	c[0] = 1
+	a := newAlone(t, ScreenNone, c, d, []float32{0, 0x1p-40}, [][]uint8{same(d, uint8(0))}, false)
+	dev, err := simd.New().Open(0)
+	require.NoError(t, err)
+	ix, err := Load(dev, a.src, LoadOptions{Screen: ScreenNone})
+	require.NoError(t, err)
+	s, err := ix.NewSearcher()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, errors.Join(s.Close(), ix.Close(), dev.Close())) }()
+	require.NoError(t, ix.measure())
+	require.NoError(t, s.sel.choose(ix, nil))
+	const step = 0x1p-39
+	q := make([]float32, n*d)
+	for i := range n {
+		q[i*d] = (.5 + 0x1p-20) * step
+	}
+	q[0] = 1 - 0x1p-18 + 0x1p-23 // as large as leaves bounds below 1, while a score might be more
+	s.norms = []float64{float64(q[0])}
+	o := call{queries: Tokens{Vectors: q, Offsets: []int64{0, n}, Dim: d}, k: 1, o: &SearchOptions{}, plans: []plan{{method: MethodBounds}}}
+	bounds, slack, err := s.startBounds(t.Context(), &o, 0)
+	require.NoError(t, err)
+	s.picked.Reset(1)
+	require.NoError(t, s.score([]int32{0}))
+	score := s.least(s.run.scales[0])
+	require.Equal(t, float64(q[0])+(n-1)*step, score, "rounded up")
+	require.True(t, reaches(bounds[0], slack, score), "bound %v, slack %v, score %v", bounds[0], slack, score)
+	require.False(t, reaches(bounds[0], 0, score), "bound %v, score %v: the slack is for this", bounds[0], score)
 }
