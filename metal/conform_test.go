@@ -1,6 +1,8 @@
 package metal
 
 import (
+	"flag"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,8 +28,9 @@ func simulated(t testing.TB, o sim.Order) (*Backend, mtl.Driver) {
 const maxWork = 3_000_000
 
 // TestConform runs the MSL in the simulator, the fibers of a threadgroup taking turns in three orders. It also holds the
-// threadgroup memory that kernels took against what their bindings state.
+// threadgroup memory that kernels took against what their bindings state, and every entry runs.
 func TestConform(t *testing.T) {
+	whole := !strings.Contains(flag.Lookup("test.run").Value.String(), "/") // a filter may leave kernels out
 	for i, o := range sim.Orders {
 		t.Run(o.String(), func(t *testing.T) {
 			b, drv := simulated(t, o)
@@ -35,7 +38,9 @@ func TestConform(t *testing.T) {
 			taken := sim.ThreadgroupMemory(drv)
 			for _, v := range variants() {
 				for _, s := range v.stages {
-					if n, ran := taken[s.entry]; ran { // a filter may leave kernels out
+					n, ran := taken[s.entry]
+					require.True(t, ran || !whole, "no case runs %s", s.entry)
+					if ran {
 						require.LessOrEqual(t, n, s.memory, "threadgroup memory of %s", s.entry)
 						require.Less(t, s.memory-n, int64(512), "threadgroup memory of %s is overstated", s.entry)
 					}
