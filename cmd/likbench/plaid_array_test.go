@@ -124,6 +124,15 @@ func TestShapesBeyondTheFile(t *testing.T) {
 	require.ErrorContains(t, err, "data to byte 35184372088921, the file has 89")
 }
 
+// TestOffsetsAsPairs: where each document begins and ends is no list of offsets, though it ascends.
+func TestOffsetsAsPairs(t *testing.T) {
+	dir := t.TempDir()
+	off := writeNPY(t, filepath.Join(dir, "off.npy"), "i8", backend.I64, []float64{0, 2, 2, 6}, 2, 2)
+	in := inputFlags{what: "documents", vectors: writeNPY(t, filepath.Join(dir, "x.npy"), "f4", backend.F32, make([]float64, 48), 6, 8), offsets: off, scale: 1}
+	_, err := in.open()
+	require.ErrorContains(t, err, off+": shape [2 2], want one offset more than there are documents")
+}
+
 // TestNPZTwice: of two members of a name programs take one or the other.
 func TestNPZTwice(t *testing.T) {
 	var b bytes.Buffer

@@ -136,6 +136,9 @@ func (t *tokens) readOffsets(f *inputFlags, a *array) error {
 	if err != nil {
 		return err
 	}
+	if len(o.shape) != 1 { // pairs of first and last tokens would pass for offsets of twice as many
+		return fmt.Errorf("%s: shape %v, want one offset more than there are %s", o.file, o.shape, f.what)
+	}
 	if t.offsets, err = o.ints(); err != nil {
 		return err
 	}
