@@ -42,8 +42,9 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 	report := benchsuite.NewReport(dev, decisions, o.args)
 	bar := newProgress(stderr)
 	defer bar.close()
+	above := bar.above(stdout)
 	cfg := benchsuite.Config{Device: dev, Selection: o.selection, Progress: bar.update}
-	rows := &table{w: stdout, report: report}
+	rows := &table{w: above, report: report}
 	if !o.json {
 		cfg.Row = rows.row
 	}
@@ -53,14 +54,14 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 			return err
 		}
 		if !o.json {
-			printCollection(stdout, report.Collection)
+			printCollection(above, report.Collection)
 		}
 		note := func(stage string) { bar.update(0, 1, stage) }
 		if report.Indexes, err = indexes(ctx, dev, o, note); err != nil {
 			return err
 		}
 		if !o.json {
-			printIndexes(stdout, report.Indexes)
+			printIndexes(above, report.Indexes)
 		}
 	}
 	if err := benchsuite.Run(ctx, cfg, report); err != nil {
