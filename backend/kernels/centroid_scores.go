@@ -112,6 +112,7 @@ func cellCases(data, ties fills) []kernel.Case {
 		{Name: "many-tokens", Dims: kernel.Dims{"tq": 150, "k": 90, "d": 32, "p": 5}, Fill: data},
 		{Name: "specials", Dims: kernel.Dims{"tq": 6, "k": 300, "d": 8, "p": 290}, Fill: special},
 		{Name: "many-centroids", Dims: kernel.Dims{"tq": 3, "k": 25000, "d": 8, "p": 5}, Fill: data},
+		{Name: "most-cells", Dims: kernel.Dims{"tq": 2, "k": 4300, "d": 4, "p": 4200}, Fill: ties},
 		{Name: "no-tokens", Dims: kernel.Dims{"tq": 0, "k": 12, "d": 16, "p": 2}, Fill: data},
 	}
 	return derived(deriveCells, cases...)

@@ -96,6 +96,19 @@ func approxEdges() []kernel.Case {
 		cases[i] = instead(cases[i], fills{"Shift": fillConstant(1)})
 	}
 	cases[2] = instead(cases[2], fills{"Code": fillIdentity(4100), "Candidate": fillIdentity(6), "Live": fillConstant(-2)}) // every cell but those of lowest bits
+	return append(cases, approxFar()...)
+}
+
+// approxFar are steps so small, and so large, that 2^Shift is no float64.
+func approxFar() []kernel.Case {
+	mk := func(name string, shift float64, f fills) kernel.Case {
+		c := kernel.Case{Name: name, Dims: kernel.Dims{"k": 30, "nq": 2, "nd": 7, "c": 20}, Lens: map[string][]int64{"tq": {5, 9}, "td": uniform(7, 4)}, Absent: []string{"Floor"}}
+		deriveApprox(&c)
+		c.Fill["Shift"] = fillConstant(shift)
+		return instead(c, f)
+	}
+	cases := []kernel.Case{mk("far-steps", 1100, fills{"CentroidScore": fillConstant(1)}), mk("far-steps-of-zero", 1100, fills{"CentroidScore": fillZero}), mk("coarsest", -1100, nil)}
+	cases[0].Faults = true
 	return cases
 }
 

@@ -35,10 +35,17 @@ func rmsNormCases(backward bool) []kernel.Case {
 		mk("zero-rows", 3, 40, CastLlama, 0, fillZero),
 		mk("large", 3, 48, CastGemma, 0, fillLarge),
 		mk("nan", 4, 40, CastLlama, 0, fillOne(math.NaN(), 47)),
+		mk("zero-whole", 3, 64, CastLlama, 0, fillZero), // rows of whole vectors, for which bodies have ways of their own
+		mk("large-whole", 3, 96, CastGemma, 0, fillLarge),
+		mk("nan-whole", 4, 64, CastLlama, 0, fillOne(math.NaN(), 100)),
+		mk("nan-wide", 3, 4096, CastGemma, 1, fillOne(math.NaN(), 5000)),
+		mk("inf-whole", 4, 64, CastLlama, 0, fillOne(math.Inf(1), 100)),
+		mk("no-weight-whole", 4, 64, CastLlama, 0, nil, "Weight"),
 		mk("empty", 0, 8, CastLlama, 0, nil),
 	}
 	if backward {
-		cases = append(cases, mk("no-dw", 5, 70, CastLlama, 0, nil, "DW"), mk("neither", 5, 70, CastGemma, 0, nil, "Weight", "DW"))
+		cases = append(cases, mk("no-dw", 5, 70, CastLlama, 0, nil, "DW"), mk("neither", 5, 70, CastGemma, 0, nil, "Weight", "DW"),
+			mk("no-dw-whole", 5, 64, CastLlama, 0, nil, "DW"), mk("neither-whole", 5, 64, CastGemma, 0, nil, "Weight", "DW"))
 	}
 	return cases
 }

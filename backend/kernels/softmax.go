@@ -144,7 +144,20 @@ func softmaxCases(field string) []kernel.Case {
 	} else {
 		cases = append(cases, mk("zero-rows", 3, 70, fillZero))
 	}
-	return cases
+	return append(cases, softmaxWhole(field, mk)...)
+}
+
+// softmaxWhole are values that are not ordinary in rows of whole vectors, for which bodies have ways of their own.
+func softmaxWhole(field string, mk func(string, int64, int64, func(kernel.Rand, []float64)) kernel.Case) []kernel.Case {
+	cases := []kernel.Case{
+		mk("nan-whole", 3, 64, fillOne(math.NaN(), 100)), mk("signed-nan-whole", 3, 64, fillOne(math.Copysign(math.NaN(), -1), 100)),
+		mk("nan-wide", 2, 4096, fillOne(math.NaN(), 5000)), mk("nan-widest", 2, 40960, fillOne(math.NaN(), 81000)),
+	}
+	if field != "X" {
+		return append(cases, mk("zero-whole", 3, 64, fillZero), mk("inf-whole", 3, 64, fillOne(math.Inf(1), 100)))
+	}
+	return append(cases, mk("extreme-whole", 4, 64, fillExtreme), mk("masked-whole", 4, 1024, fillMaskedBlock), mk("all-masked-whole", 3, 64, fillNegInf),
+		mk("all-masked-wide", 1, 40960, fillNegInf), mk("inf-whole", 3, 64, fillOne(math.Inf(1), 100)), mk("positive-whole", 4, 96, fillPositive))
 }
 
 // fillMaskedBlock masks the leading half of each row of 600 with −∞.
