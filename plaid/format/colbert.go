@@ -49,7 +49,7 @@ func (x *Index) openColBERT() error {
 	if bits < 0 || chunks < 0 {
 		return corrupt(x.meta.path, "lacks config.nbits or num_chunks")
 	}
-	if err := x.openColBERTTables(bits); err != nil {
+	if err := errors.Join(x.openColBERTTables(bits), x.keptThreshold()); err != nil {
 		return err
 	}
 	if dim, err := config.count("dim"); err != nil || dim >= 0 && dim != int64(x.dim) {
@@ -108,6 +108,21 @@ func (x *Index) openColBERTTables(bits int64) error {
 		x.average, err = t[0].floats()
 		return err
 	})
+}
+
+// keptThreshold reads the cluster threshold that a conversion to this layout has kept.
+func (x *Index) keptThreshold() error {
+	const key = "cluster_threshold"
+	if !x.meta.has(key) {
+		return nil
+	}
+	text := string(x.meta.keys[key])
+	t, err := strconv.ParseFloat(text, 32)
+	if err != nil || t < 0 {
+		return corrupt(x.meta.path, "%s is %.40s, want a number from 0 on", key, text)
+	}
+	x.radius = float32(t)
+	return nil
 }
 
 // openColBERTLists opens ivf.pid.pt, whose ids may go on with zeros beyond the lists. Old

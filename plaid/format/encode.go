@@ -114,7 +114,8 @@ func (w *writer) metadata() []byte {
 			Partitions int           `json:"num_partitions"`
 			Embeddings int64         `json:"num_embeddings"`
 			Average    decimal       `json:"avg_doclen"`
-		}{w.config(), len(w.chunks), s.K(), w.tokens, c.AvgDoclen})
+			Threshold  decimal       `json:"cluster_threshold,omitempty"`
+		}{w.config(), len(w.chunks), s.K(), w.tokens, c.AvgDoclen, w.threshold()})
 	case NextPlaid:
 		return pretty(struct {
 			NumChunks     int     `json:"num_chunks"`
@@ -129,6 +130,15 @@ func (w *writer) metadata() []byte {
 		}{len(w.chunks), s.Bits(), s.K(), w.tokens, c.AvgDoclen, w.documents, s.Dim(), true, false})
 	}
 	return pretty(c)
+}
+
+// threshold is the cluster threshold that the source has, else 0. ColBERT has no file for it, and
+// passes over keys that it does not know: so it survives a conversion there and back.
+func (w *writer) threshold() decimal {
+	if t := w.source.ClusterThreshold(); t > 0 && t <= math.MaxFloat32 {
+		return decimal(t)
+	}
+	return 0
 }
 
 // colBERTConfig is what ColBERT needs to know of the settings an index was built with.

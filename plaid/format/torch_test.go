@@ -209,6 +209,22 @@ func TestColBERTQuirks(t *testing.T) {
 	require.ErrorContains(t, report.Problems[0].Err, `0.residuals.pt: entry "archive/data/0": zip: checksum error`)
 }
 
+// TestKeptThreshold: ColBERT writes none, and one that a conversion has kept is a number.
+func TestKeptThreshold(t *testing.T) {
+	dir, _ := written(t, ColBERT)
+	text := string(get(t, dir, "metadata.json"))
+	require.Contains(t, text, `"cluster_threshold": 0.5`)
+	put(t, dir, "metadata.json", []byte(strings.Replace(text, `,
+  "cluster_threshold": 0.5`, "", 1)))
+	require.Zero(t, opened(t, dir).ClusterThreshold())
+	for _, bad := range []string{`"x"`, "-1", "1e99", "[]"} {
+		put(t, dir, "metadata.json", []byte(strings.Replace(text, "0.5", bad, 1)))
+		_, err := Open(dir)
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "metadata.json: cluster_threshold is "+bad)
+	}
+}
+
 // TestSkim walks the golden pickles, and refuses what is none.
 func TestSkim(t *testing.T) {
 	for text, want := range map[string]string{
