@@ -2,6 +2,9 @@ package cuda
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +35,30 @@ func drawNear(r kernel.Rand, x []float64) {
 	}
 }
 
+// drawHuge draws values beyond half precision, drawTiny ones below it.
+func drawHuge(r kernel.Rand, x []float64) { drawScaled(r, x, 1e6) }
+func drawTiny(r kernel.Rand, x []float64) { drawScaled(r, x, 1e-21) }
+
+func drawScaled(r kernel.Rand, x []float64, scale float64) {
+	for i := range x {
+		x[i] = scale * r.NormFloat64()
+	}
+}
+
+// drawWrong draws values of which one in 5000 is NaN, and as many are infinite.
+func drawWrong(r kernel.Rand, x []float64) {
+	for i := range x {
+		switch x[i] = r.NormFloat64(); r.Int64N(5000) {
+		case 0:
+			x[i] = math.NaN()
+		case 1:
+			x[i] = math.Inf(1)
+		case 2:
+			x[i] = math.Inf(-1)
+		}
+	}
+}
+
 type draws = map[string]func(kernel.Rand, []float64)
 
 // centroidCases are sizes from which on launches take other ways than in the declared cases.
@@ -45,6 +72,12 @@ var centroidCases = []struct {
 	{"nearest_centroid", kernel.Dims{"n": 4097, "k": 1100, "d": 91}, nil},
 	{"nearest_centroid", kernel.Dims{"n": 4096, "k": 1024, "d": 8}, draws{"Token": drawFew, "Centroid": drawFew}},
 	{"nearest_centroid", kernel.Dims{"n": 4111, "k": 1024, "d": 16}, draws{"Centroid": drawNear}},
+	{"nearest_centroid", kernel.Dims{"n": 4200, "k": 1030, "d": 20}, draws{"Token": drawHuge}},
+	{"nearest_centroid", kernel.Dims{"n": 4200, "k": 1031, "d": 20}, draws{"Centroid": drawHuge}},
+	{"nearest_centroid", kernel.Dims{"n": 4200, "k": 1032, "d": 20}, draws{"Token": drawTiny, "Centroid": drawTiny}},
+	{"nearest_centroid", kernel.Dims{"n": 4200, "k": 1033, "d": 20}, draws{"Token": drawTiny, "Centroid": drawHuge}},
+	{"nearest_centroid", kernel.Dims{"n": 4200, "k": 1034, "d": 100}, draws{"Token": drawWrong}},
+	{"nearest_centroid", kernel.Dims{"n": 4200, "k": 1035, "d": 20}, draws{"Centroid": drawWrong}},
 	{"nearest_centroid", kernel.Dims{"n": 66000, "k": 1300, "d": 128}, nil},
 	{"nearest_centroid", kernel.Dims{"n": 65600, "k": 1027, "d": 70}, nil},
 	{"nearest_centroid", kernel.Dims{"n": 65537, "k": 1024, "d": 33}, nil},
@@ -60,6 +93,18 @@ var centroidCases = []struct {
 	{"centroid_scores_int8", kernel.Dims{"tq": 33, "k": 25000, "d": 48, "p": 32}, draws{"Query": drawBytes, "Centroid": drawBytes}},
 	{"centroid_scores_int8", kernel.Dims{"tq": 200, "k": 1500, "d": 144, "p": 40}, draws{"Query": drawBytes, "Centroid": drawBytes}},
 	{"centroid_scores_int8", kernel.Dims{"tq": 70, "k": 1500, "d": 20, "p": 8}, draws{"Query": drawBytes, "Centroid": drawBytes}},
+}
+
+// wrong says whether some values are not finite: a data error of nearest_centroid.
+func wrong(fill draws) bool {
+	x := make([]float64, 1<<15)
+	for _, draw := range fill {
+		draw(rand.New(rand.NewPCG(1, 2)), x)
+		if slices.ContainsFunc(x, func(v float64) bool { return v-v != 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // TestDeviceCentroids runs them in every variant.
@@ -90,7 +135,11 @@ func runVariant(t *testing.T, s backend.Stream, variant, instance string, d kern
 	p, err := k.PrepareAny(s, ops.Args, kernel.WithVariant(variant))
 	require.NoError(t, err)
 	require.NoError(t, p.LaunchAny(ops.Args))
-	require.NoError(t, s.Sync())
+	if err = s.Sync(); wrong(fill) {
+		require.ErrorIs(t, err, backend.ErrArgument)
+	} else {
+		require.NoError(t, err)
+	}
 	_, err = ops.CompareSample(0)
 	require.NoError(t, err)
 	require.NoError(t, p.Close())

@@ -45,6 +45,12 @@ func hardestCases(backward bool) []kernel.Case {
 		bad(mk("nan", 5, 9, 1, 0, ReduceNone, TieLowest, fillOne(math.NaN(), 13))),
 		bad(mk("inf", 5, 9, 1, 0, ReduceMean, TieLowest, fillOne(math.Inf(1), 22))),
 		bad(mk("positive", 5, 9, 1, 0, ReduceNone, TieEvenSplit, fillOne(negInf, 20))),
+		mk("lost-whole", 6, 256, 1, 8, ReduceSum, TieLowest, fillLostWide), // rows of whole vectors, for which bodies have ways of their own
+		mk("lost-wide", 3, 4096, .1, 1000, ReduceNone, TieEvenSplit, fillLostWide),
+		bad(mk("nan-whole", 5, 256, 1, 0, ReduceNone, TieLowest, fillOne(math.NaN(), 700))),
+		bad(mk("nan-wide", 3, 4096, 1, 1000, ReduceNone, TieLowest, fillOne(math.NaN(), 4096+3001))),
+		bad(mk("inf-whole", 5, 256, 1, 0, ReduceMean, TieLowest, fillOne(math.Inf(1), 700))),
+		bad(mk("positive-wide", 3, 4096, 1, 1000, ReduceSum, TieEvenSplit, fillOne(negInf, 4096+1001))),
 		bad(mk("no-negative", 2, 2, 1, 0, ReduceNone, TieLowest, fillOne(negInf, 1))),
 	}
 }
@@ -53,6 +59,21 @@ func hardestCases(backward bool) []kernel.Case {
 func fillExtreme(r kernel.Rand, x []float64) {
 	for i := range x {
 		x[i] = float64(r.Int64N(3)-1) * 10000
+	}
+}
+
+// fillLostWide makes about half of the scores −∞, but none of the first rows' positives of the cases above.
+func fillLostWide(r kernel.Rand, x []float64) {
+	for i := range x {
+		x[i] = r.NormFloat64()
+		column := i % 4096
+		if len(x) < 4096 {
+			column = i % 256
+		}
+		near := column >= 8 && column < 14 || column >= 1000 && column < 1003
+		if !near && r.Int64N(2) == 0 {
+			x[i] = negInf
+		}
 	}
 }
 

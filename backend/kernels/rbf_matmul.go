@@ -137,6 +137,9 @@ func rbfCases() []kernel.Case {
 		rbfCase("infinite", 4, 40, 3, 2, .5, fillOne(math.Inf(1), 4)),
 		rbfCase("infinite-flat", 4, 40, 3, 2, 0, fillOne(math.Inf(-1), 4)), // 0 · ∞
 		rbfCase("infinite-far", 4, 40, 3, 2, 1e-37, fillOne(math.Inf(1), 4)),
+		rbfCase("specials", 64, 96, 8, 1, .125, fillSpecials),
+		rbfCase("specials-wide", 32, 64, 24, 20, .02, fillSpecials),
+		rbfCase("specials-points", 1100, 150, 3, 1, .25, fillSpecials),
 		rbfCase("no-columns", 4, 0, 3, 2, .5, nil),
 		rbfCase("no-rows", 0, 5, 3, 2, .5, nil),
 		rbfCase("no-right-hand-side", 3, 5, 2, 0, .5, nil),
