@@ -451,4 +451,14 @@ func TestOperandsOfAnotherDevice(t *testing.T) {
 	e, err := newStream(t, o).Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Wait(e), backend.ErrArgument)
+
+	p, err = d.Load("softmax_f32", "naive")
+	require.NoError(t, err)
+	var c backend.Call
+	_, err = kernels.Softmax.Resolve(a, &c)
+	require.NoError(t, err)
+	require.EqualError(t, s.Launch(p, &c), "kernel: metal softmax_f32: operand X: belongs to another device")
+	a = softmaxArgs(t, d)
+	require.NoError(t, a.X.Buf.Free())
+	require.EqualError(t, kernels.Softmax.Launch(s, a), "metal: softmax_f32: buffer X: used after close")
 }

@@ -104,7 +104,7 @@ func (s *stream) bind(p *program, c *backend.Call, scratch mtl.Buffer) error {
 		if v.Absent() {
 			continue
 		}
-		b, err := s.d.metal(v.Buf, "launch "+p.Kernel(), "")
+		b, err := s.d.metal(v.Buf, p.Kernel(), p.v.kernel.Operands()[i].Name)
 		if err != nil {
 			return err
 		}

@@ -177,6 +177,9 @@ type program struct {
 func (p *program) Kernel() string  { return p.v.binding.Kernel }
 func (p *program) Variant() string { return p.v.binding.Variant }
 
+// operand is the name of operand i.
+func (p *program) operand(i int) string { return p.v.kernel.Operands()[i].Name }
+
 // Workspace is the shared scratch and each worker's own.
 func (p *program) Workspace(c *backend.Call) int64 {
 	shared, local := p.v.sizes(c)

@@ -191,6 +191,32 @@ func TestForeignOperands(t *testing.T) {
 	require.NoError(t, b.Free())
 }
 
+// A launch that was resolved elsewhere, or before an operand was freed, names the operand: a
+// body would find no memory behind a buffer that is not this device's.
+func TestLaunchNamesTheOperand(t *testing.T) {
+	s, other := openLevel(t, Generic, 1), openLevel(t, Generic, 1)
+	p, err := s.Device().Load("softmax_f32", "generic")
+	require.NoError(t, err)
+	mine, err := s.Device().Alloc(64)
+	require.NoError(t, err)
+	launch := func(x backend.Buffer, off int64) error {
+		a := kernels.SoftmaxArgs{X: backend.NewView(x, off, backend.F32, 2, 2), Y: backend.NewView(mine, 0, backend.F32, 2, 2)}
+		var c backend.Call
+		_, err := kernels.Softmax.Resolve(&a, &c)
+		require.NoError(t, err)
+		return s.Launch(p, &c)
+	}
+	theirs, err := other.Device().Alloc(64)
+	require.NoError(t, err)
+	for _, b := range []backend.Buffer{theirs, struct{ backend.Buffer }{mine}} { // of another device, of another backend
+		require.EqualError(t, launch(b, 0), "kernel: simd launch softmax_f32: operand X: belongs to another device")
+	}
+	require.NoError(t, theirs.Free())
+	require.NoError(t, launch(mine, 32))
+	require.NoError(t, mine.Free())
+	require.EqualError(t, launch(mine, 32), "simd: softmax_f32: buffer of operand X: used after close")
+}
+
 // TestWorkersDoNotChangeBits runs one launch of many tiles with every count of workers.
 func TestWorkersDoNotChangeBits(t *testing.T) {
 	lens := make([]int64, 150)

@@ -153,11 +153,19 @@ func (s *stream) Launch(p backend.Program, c *backend.Call) error {
 	return nil
 }
 
-// live refuses operands that were freed since their view was made.
+// live refuses operands of another device, whose memory a body cannot find, and those that
+// were freed since their view was made.
 func (s *stream) live(p *program, c *backend.Call) error {
 	for i := range c.Operands[:c.NOperand] {
-		if b, ok := c.Operands[i].Buf.(*buffer); ok && b.freed {
-			return closed(fmt.Sprintf("%s: buffer of operand %d", p.Kernel(), i))
+		if c.Operands[i].Buf == nil {
+			continue
+		}
+		b, ok := c.Operands[i].Buf.(*buffer)
+		switch {
+		case !ok || b.d != s.d:
+			return foreign("launch "+p.Kernel(), p.operand(i))
+		case b.freed:
+			return closed(fmt.Sprintf("%s: buffer of operand %s", p.Kernel(), p.operand(i)))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 
@@ -92,17 +93,20 @@ func (d *device) check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return backend.ErrClosed
+		return closed("device")
 	}
 	return nil
 }
+
+// closed is the error of using something after its Close or Free.
+func closed(what string) error { return fmt.Errorf("host: %s: %w", what, backend.ErrClosed) }
 
 // Close reports the buffers that are still live.
 func (d *device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return backend.ErrClosed
+		return closed("device")
 	}
 	d.closed = true
 	return d.memory.Leak()
@@ -181,7 +185,7 @@ func (b *buffer) Free() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.off {
-		return backend.ErrClosed
+		return closed("buffer")
 	}
 	b.off = true
 	err := b.d.memory.Release(b.mem, b.ticket)

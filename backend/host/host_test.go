@@ -77,6 +77,31 @@ func TestForeignObjects(t *testing.T) {
 	require.EqualValues(t, 8, mine.Len())
 }
 
+// A launch that was resolved elsewhere, or before an operand was freed, names the operand.
+func TestLaunchNamesTheOperand(t *testing.T) {
+	d, s := open(t)
+	o, _ := open(t)
+	mine, err := d.Alloc(64)
+	require.NoError(t, err)
+	theirs, err := o.Alloc(64)
+	require.NoError(t, err)
+	p, err := d.Load("softmax_f32", "reference")
+	require.NoError(t, err)
+	a := kernels.SoftmaxArgs{X: backend.NewView(theirs, 0, backend.F32, 2, 2), Y: backend.NewView(mine, 0, backend.F32, 2, 2)}
+	var c backend.Call
+	_, err = kernels.Softmax.Resolve(&a, &c)
+	require.NoError(t, err)
+	require.EqualError(t, s.Launch(p, &c), "kernel: launch softmax_f32: operand X: belongs to another device")
+	a.X = backend.NewView(mine, 32, backend.F32, 2, 2)
+	_, err = kernels.Softmax.Resolve(&a, &c)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(theirs.Free(), mine.Free()))
+	err = s.Launch(p, &c)
+	require.EqualError(t, err, "host: softmax_f32: buffer of operand X: used after close")
+	require.ErrorIs(t, err, backend.ErrClosed)
+	require.EqualError(t, mine.Free(), "host: buffer: used after close")
+}
+
 type program struct{ backend.Program }
 
 func (program) Kernel() string { return "foreign" }

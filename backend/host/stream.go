@@ -19,7 +19,7 @@ func (s *stream) Device() backend.Device { return s.d }
 // usable is ErrClosed once the stream or its device is closed.
 func (s *stream) usable() error {
 	if s.closed {
-		return backend.ErrClosed
+		return closed("stream")
 	}
 	return s.d.check()
 }
@@ -40,7 +40,7 @@ func (s *stream) span(b backend.Buffer, off, n int64) ([]byte, error) {
 	}
 	mem, live := h.bytes()
 	if !live {
-		return nil, backend.ErrClosed
+		return nil, closed("buffer")
 	}
 	if off < 0 || n < 0 || off > h.Len()-n {
 		return nil, &backend.ArgumentError{Kernel: "transfer", Operand: "buffer", Why: "range past its end", Want: h.Len(), Got: off + n}
@@ -85,6 +85,9 @@ func (s *stream) Launch(p backend.Program, c *backend.Call) error {
 	if !ok || pr.d != s.d {
 		return foreign("launch", "program")
 	}
+	if err := s.live(pr, c); err != nil {
+		return err
+	}
 	r := kernel.NewRef(pr.k, kernel.StreamMemory(s))
 	if err := pr.k.Reference(r, c.Args); err != nil {
 		return err
@@ -94,6 +97,24 @@ func (s *stream) Launch(p backend.Program, c *backend.Call) error {
 	}
 	if w := r.Status(); w != 0 && s.fault == nil {
 		s.fault = kernel.StatusError(pr.k, w)
+	}
+	return nil
+}
+
+// live refuses operands of another device and those that were freed since their view was made.
+func (s *stream) live(p *program, c *backend.Call) error {
+	for i, o := range p.k.Operands() {
+		m := c.Operands[i].Buf
+		if m == nil {
+			continue
+		}
+		b, ok := m.(*buffer)
+		if !ok || b.d != s.d {
+			return foreign("launch "+p.instance, o.Name)
+		}
+		if _, live := b.bytes(); !live {
+			return closed(p.instance + ": buffer of operand " + o.Name)
+		}
 	}
 	return nil
 }
@@ -110,7 +131,7 @@ func (s *stream) Sync() error {
 
 func (s *stream) Close() error {
 	if s.closed {
-		return backend.ErrClosed
+		return closed("stream")
 	}
 	s.closed = true
 	return nil
@@ -139,7 +160,7 @@ func (s *stream) Wait(e backend.Event) error {
 		return foreign("wait", "event")
 	}
 	if v.closed {
-		return backend.ErrClosed
+		return closed("event")
 	}
 	return nil
 }
@@ -150,14 +171,14 @@ func (e *event) Elapsed(since backend.Event) (time.Duration, error) {
 	case !ok || from.d != e.d:
 		return 0, foreign("elapsed", "event")
 	case e.closed || from.closed:
-		return 0, backend.ErrClosed
+		return 0, closed("event")
 	}
 	return e.at.Sub(from.at), nil
 }
 
 func (e *event) Close() error {
 	if e.closed {
-		return backend.ErrClosed
+		return closed("event")
 	}
 	e.closed = true
 	return nil

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"sort"
 	"strings"
 	"sync"
@@ -204,7 +205,7 @@ func (p *Prepared[A]) Instance() string { return p.instance }
 // other dtypes are not. It reads a before it returns and keeps nothing of it.
 func (p *Prepared[A]) Launch(a *A) error {
 	if p.closed {
-		return backend.ErrClosed
+		return p.afterClose()
 	}
 	if !p.resolved || !p.k.again(a, p.s.Device(), &p.call) {
 		if err := p.resolve(a); err != nil {
@@ -243,10 +244,14 @@ func (p *Prepared[A]) resolve(a *A) error {
 // LaunchAny is Launch for the harness.
 func (p *Prepared[A]) LaunchAny(args any) error { return p.Launch(args.(*A)) }
 
+func (p *Prepared[A]) afterClose() error {
+	return fmt.Errorf("kernel: %s: prepared launch: %w", p.instance, backend.ErrClosed)
+}
+
 // Close gives the reserved scratch back.
 func (p *Prepared[A]) Close() error {
 	if p.closed {
-		return backend.ErrClosed
+		return p.afterClose()
 	}
 	p.closed = true
 	if p.release != nil {

@@ -197,6 +197,7 @@ func TestPreparedScratch(t *testing.T) {
 	require.Equal(t, 1, s.reserved)
 	require.NoError(t, p.Close())
 	require.Equal(t, 1, s.release)
+	require.EqualError(t, p.Close(), "kernel: toy_gain_f32: prepared launch: used after close")
 	require.ErrorIs(t, p.Close(), backend.ErrClosed)
 	require.ErrorIs(t, p.Launch(good(d)), backend.ErrClosed)
 	require.Equal(t, 1, s.release)
