@@ -34,11 +34,16 @@ func (s *stream) Capture(record func() error) (backend.Graph, error) {
 	s.recording = g
 	var err error
 	func() {
+		returned := false
 		defer func() {
 			s.recording = nil
 			err = errors.Join(err, g.end())
+			if !returned { // a panic passes through: nobody will have the graph
+				_ = g.dispose()
+			}
 		}()
 		err = record()
+		returned = true
 	}()
 	if err != nil {
 		return nil, errors.Join(err, g.dispose())

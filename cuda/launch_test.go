@@ -141,6 +141,21 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// A panic of the recording function leaves no graph behind, and the stream as it was.
+func TestCapturePanics(t *testing.T) {
+	d := fake.New(fake.Hopper(0))
+	r := newRMSNorm(t, onFake(d))
+	require.PanicsWithValue(t, "recording", func() {
+		_, _ = r.s.(backend.GraphCapturer).Capture(func() error {
+			require.NoError(t, r.prepared.Launch(&r.args[0]))
+			panic("recording")
+		})
+	})
+	require.Zero(t, d.Counts().Graphs)
+	require.NoError(t, r.prepared.Launch(&r.args[0]))
+	r.close(t)
+}
+
 // TestScratchStays: a launch that needs more scratch than a graph was recorded with moves none of the graph's, and
 // capturing a launch whose scratch is not there yet is refused.
 func TestScratchStays(t *testing.T) {

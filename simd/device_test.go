@@ -325,6 +325,27 @@ func TestGraphKeepsCopies(t *testing.T) {
 	require.Error(t, err, "scratch must not grow inside a capture")
 }
 
+// A panic of the recording function gives back the scratch that its launches held in place.
+func TestCapturePanics(t *testing.T) {
+	s := openLevel(t, Detected(), 2)
+	a := newRagged(2, 8, []int64{4}, []int64{5, 6}).f32(t, s)
+	p, err := kernels.MaxSim.Prepare(s, a)
+	require.NoError(t, err)
+	require.PanicsWithValue(t, "recording", func() {
+		_, _ = s.(backend.GraphCapturer).Capture(func() error {
+			require.NoError(t, p.Launch(a))
+			panic("recording")
+		})
+	})
+	require.NoError(t, p.Launch(a))
+	require.NoError(t, p.Close())
+	const more = 1 << 20
+	release, err := s.(backend.ScratchReserver).ReserveScratch(more)
+	require.NoError(t, err)
+	require.EqualValues(t, more, s.Device().Memory().Scratch, "the block before is gone")
+	release()
+}
+
 // detached returns operands of x's sizes that lie in a's buffers, which are too small.
 func (x *ragged) detached(a *kernels.MaxSimArgs) *kernels.MaxSimArgs {
 	c := *a

@@ -32,17 +32,18 @@ func (s *stream) Capture(record func() error) (backend.Graph, error) {
 	g := &graph{d: s.d}
 	s.recorded = g
 	s.d.capturing.Add(1)
-	err := func() error {
-		defer func() {
-			s.recorded = nil
-			s.d.capturing.Add(-1)
-		}()
-		return record()
+	kept := false
+	defer func() { // a panic of record passes through here too
+		s.recorded = nil
+		s.d.capturing.Add(-1)
+		if !kept {
+			g.Close()
+		}
 	}()
-	if err != nil {
-		g.Close()
+	if err := record(); err != nil {
 		return nil, err
 	}
+	kept = true
 	return g, nil
 }
 
