@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -17,6 +17,8 @@ import (
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/host"
 	"github.com/likbench/likbench/cuda"
+	"github.com/likbench/likbench/internal/cranfield"
+	"github.com/likbench/likbench/internal/golden"
 	"github.com/likbench/likbench/internal/testneed"
 	"github.com/likbench/likbench/simd"
 )
@@ -51,7 +53,7 @@ func wanted(t *testing.T, queries int) string {
 }
 
 // TestTopTen: in f32 every backend on this machine gives the same ten documents in the same
-// order. The reference is slow and takes the first queries only.
+// order. The reference is slow: TestGoldenHost.
 func TestTopTen(t *testing.T) {
 	p, err := newPipeline()
 	require.NoError(t, err)
@@ -59,7 +61,7 @@ func TestTopTen(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(listFile), 0o755))
 		require.NoError(t, os.WriteFile(listFile, []byte(float64Lists(p)), 0o644))
 	}
-	for name, b := range map[string]backend.Backend{"simd": simd.New(), "cuda": cuda.New(), "host": host.Backend{}} {
+	for name, b := range map[string]backend.Backend{"simd": simd.New(), "cuda": cuda.New()} {
 		t.Run(name, func(t *testing.T) {
 			dev, err := b.Open(0)
 			if err != nil {
@@ -67,24 +69,40 @@ func TestTopTen(t *testing.T) {
 				testneed.Skip(t, name, err.Error())
 			}
 			defer func() { require.NoError(t, dev.Close()) }()
-			r := rankFirst(t, p, dev, name == "host")
+			r, err := p.rank(t.Context(), dev, backend.F32)
+			require.NoError(t, err)
 			require.Equal(t, wanted(t, r.queries), lists(r, len(p.data.Documents)))
 		})
 	}
 }
 
-// rankFirst ranks all queries, or the first two where a backend is slow.
-func rankFirst(t *testing.T, p *pipeline, dev backend.Device, slow bool) *ranking {
-	if slow {
-		cut := *p
-		tokens := *p.queries
-		tokens.Offsets = tokens.Offsets[:3]
-		cut.queries = &tokens
-		p = &cut
+// TestGoldenHost: the reference ranks the golden queries as the vectors say.
+func TestGoldenHost(t *testing.T) {
+	var file struct {
+		Queries []struct {
+			Query int
+			Modes map[string]struct{ Docs []int }
+		}
 	}
-	r, err := p.rank(context.Background(), dev, backend.F32)
+	require.NoError(t, json.Unmarshal(golden.File(t, "static-encoder", "cranfield-top10.json"), &file))
+	require.Len(t, file.Queries, 20)
+	p, err := newPipeline()
 	require.NoError(t, err)
-	return r
+	all, some := p.queries, &cranfield.Tokens{Dim: p.queries.Dim, Offsets: []int64{0}}
+	var want strings.Builder
+	for _, q := range file.Queries {
+		from, to := all.Offsets[q.Query-1]*int64(all.Dim), all.Offsets[q.Query]*int64(all.Dim)
+		some.Vectors = append(some.Vectors, all.Vectors[from:to]...)
+		some.Offsets = append(some.Offsets, int64(len(some.Vectors)/some.Dim))
+		fmt.Fprintln(&want, strings.Trim(fmt.Sprint(q.Modes["tf"].Docs[:top]), "[]"))
+	}
+	p.queries = some
+	dev, err := host.Backend{}.Open(0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, dev.Close()) }()
+	r, err := p.rank(t.Context(), dev, backend.F32)
+	require.NoError(t, err)
+	require.Equal(t, want.String(), lists(r, len(p.data.Documents)))
 }
 
 // float64Lists scores by the definition.
