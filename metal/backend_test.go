@@ -383,6 +383,8 @@ func TestEventsAreCommandBufferBoundaries(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = first.Elapsed(first)
 	require.NoError(t, err, "an event outlives its stream")
+	require.NoError(t, o.Wait(first), "so another stream may still wait for it")
+	require.NoError(t, o.Sync())
 	require.NoError(t, first.Close())
 	require.NoError(t, a.X.Buf.Free())
 	require.NoError(t, d.Close(), "closes the stream that is left")

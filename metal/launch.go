@@ -143,12 +143,32 @@ func (s *stream) stage(p *program, i int, c *backend.Call) error {
 	return nil
 }
 
+// counter is Metal's event that counts the recorded points of a stream. Events keep it: they may be waited for after
+// their stream is gone.
+type counter struct {
+	event mtl.Event
+	refs  atomic.Int32
+}
+
+func newCounter(e mtl.Event) *counter {
+	c := &counter{event: e}
+	c.refs.Store(1)
+	return c
+}
+
+func (c *counter) release() {
+	if c.refs.Add(-1) == 0 {
+		c.event.Release()
+	}
+}
+
 // event is a point in a stream: the end of a command buffer.
 type event struct {
-	s      *stream
-	sub    *submission
-	value  uint64
-	closed atomic.Bool
+	s       *stream
+	sub     *submission
+	counter *counter
+	value   uint64
+	closed  atomic.Bool
 }
 
 // Record implements backend.Stream: it ends and commits the command buffer, so the event's time is a command buffer
@@ -162,11 +182,12 @@ func (s *stream) Record() (backend.Event, error) {
 		return nil, err
 	}
 	s.value++
-	if err := c.cb.Signal(s.event, s.value); err != nil {
+	if err := c.cb.Signal(s.event.event, s.value); err != nil {
 		return nil, driverError(err, "")
 	}
 	c.refs.Add(1)
-	return &event{s: s, sub: c, value: s.value}, s.commit()
+	s.event.refs.Add(1)
+	return &event{s: s, sub: c, counter: s.event, value: s.value}, s.commit()
 }
 
 // Wait implements backend.Stream.
@@ -188,7 +209,7 @@ func (s *stream) Wait(e backend.Event) error {
 	if err != nil {
 		return err
 	}
-	return driverError(c.cb.WaitFor(ev.s.event, ev.value), "")
+	return driverError(c.cb.WaitFor(ev.counter.event, ev.value), "")
 }
 
 // Elapsed implements backend.Event: the time between the ends of two command buffers, on the device's clock.
@@ -215,5 +236,6 @@ func (e *event) Close() error {
 		return closed("event")
 	}
 	e.sub.release()
+	e.counter.release()
 	return nil
 }

@@ -27,7 +27,7 @@ type scratch struct {
 type stream struct {
 	d       *device
 	queue   mtl.Queue
-	event   mtl.Event // counts the stream's recorded points
+	event   *counter // the stream's recorded points
 	value   uint64
 	arena   *arena.Arena[scratch]
 	status  scratch
@@ -54,12 +54,14 @@ func (d *device) NewStream() (backend.Stream, error) {
 	if s.queue, err = d.dev.NewQueue(); err != nil {
 		return nil, driverError(err, "")
 	}
-	if s.event, err = d.dev.NewEvent(); err != nil {
+	e, err := d.dev.NewEvent()
+	if err != nil {
 		s.queue.Release()
 		return nil, driverError(err, "")
 	}
+	s.event = newCounter(e)
 	if s.status, err = s.allocScratch(statusBytes); err != nil {
-		s.event.Release()
+		s.event.release()
 		s.queue.Release()
 		return nil, err
 	}
@@ -264,7 +266,7 @@ func (s *stream) Close() error {
 	}
 	s.closed = true
 	err = errors.Join(err, s.arena.Close(), s.freeScratch(s.status))
-	s.event.Release()
+	s.event.release()
 	s.queue.Release()
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
