@@ -30,7 +30,8 @@ func evalCommand() *cobra.Command {
 		Use:   "eval [DIR]",
 		Short: "Judge an index, or indexes of a collection in a folder",
 		Long: `With DIR, searches all queries and evaluates the results with TREC qrels. Queries are numbered
-from 1, documents named by their ids in the index plus 1, or by lines of --doc-ids.
+from 1, documents named by their ids in the index plus 1, or by lines of --doc-ids. nDCG counts
+every relevant document as 1; graded nDCG, where grades are above 1, as its grade, as trec_eval does.
 
 With --data, builds indexes of several widths from a folder that holds a collection and checks
 what they promise: cranfield-minilm64 (token vectors; manifest.json) and NPL (doc-text.trec,
@@ -177,12 +178,29 @@ func evaluate(c *cobra.Command, q retrieval.Qrels, run retrieval.Run, k int, tre
 	for i, at := range cutoffs {
 		fmt.Fprintf(&b, "nDCG@%d %.6f  ", at, rep.Mean.NDCG[i])
 	}
+	if graded(q) {
+		for i, at := range cutoffs {
+			fmt.Fprintf(&b, "graded nDCG@%d %.6f  ", at, rep.Mean.NDCGGraded[i])
+		}
+	}
 	for i, at := range cutoffs {
 		fmt.Fprintf(&b, "Recall@%d %.6f  ", at, rep.Mean.Recall[i])
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%sMRR@%d %.6f  %s %.6f  over %d queries, %d without judgements or results\n",
 		&b, cutoffs[0], rep.Mean.MRR[0], whole, rep.Mean.MAP, rep.Averaged, len(rep.Unmatched))
 	return err
+}
+
+// graded reports whether judgements say more than relevant or not.
+func graded(q retrieval.Qrels) bool {
+	for _, of := range q {
+		for _, grade := range of {
+			if grade > 1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // assessData builds indexes from a folder and prints what they keep. Gates that are not met

@@ -172,6 +172,10 @@ func TestPlaidEval(t *testing.T) {
 	} {
 		require.Contains(t, ok(t, with(docs, "eval", index, "--qrels", filepath.Join(dir, "qrels"), "--doc-ids", filepath.Join(dir, "names"), "-k", k)...), want)
 	}
+	grades := filepath.Join(t.TempDir(), "grades") // what is found is relevant, and something else is more so
+	require.NoError(t, os.WriteFile(grades, []byte("1 0 doc0 1\n1 0 doc1 2\n1 0 doc2 -1\n"), 0o644))
+	graded := ok(t, with(docs, "eval", index, "--qrels", grades, "--doc-ids", filepath.Join(dir, "names"), "-k", "1", "--trec")...)
+	require.Contains(t, graded, "nDCG@1 1.000000  graded nDCG@1 0.500000  Recall@1 0.500000")
 	raw, err := os.ReadFile(out)
 	require.NoError(t, err)
 	if st, err := os.Lstat(out); linked {
