@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -185,6 +186,9 @@ func tensorArray(path, name string, wanted []string) (*array, error) {
 	if err := json.Unmarshal(header, &meta); err != nil {
 		return nil, fmt.Errorf("%s: header: %w", path, err)
 	}
+	if twice := repeated(header); twice != "" {
+		return nil, fmt.Errorf("%s: two tensors %q", path, twice)
+	}
 	tensors := meta.Tensors()
 	if name, err = choose(path, name, wanted, slices.Collect(maps.Keys(tensors))); err != nil {
 		return nil, err
@@ -219,6 +223,30 @@ func tensorArray(path, name string, wanted []string) (*array, error) {
 		return f, nil
 	}
 	return a, nil
+}
+
+// repeated is a name that an object of JSON has twice, which a map does not show: programs differ
+// in which of the two they take.
+func repeated(object []byte) string {
+	d, seen := json.NewDecoder(bytes.NewReader(object)), map[string]bool{}
+	for first := true; first || d.More(); first = false {
+		t, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		name, named := t.(string)
+		if !named { // the brace
+			continue
+		}
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+		if err := d.Decode(new(json.RawMessage)); err != nil {
+			return ""
+		}
+	}
+	return ""
 }
 
 // elements is the number of elements, false where it overflows.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/nlpodyssey/safetensors"
@@ -150,6 +151,24 @@ func TestNPZTwice(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
 	_, err := openArray(path, "", "vectors")
 	require.ErrorContains(t, err, path+": two members vectors.npy")
+}
+
+// TestTensorTwice: the format forbids two tensors of a name, and decoders take the last.
+func TestTensorTwice(t *testing.T) {
+	const tensor = `"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}`
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	for header, want := range map[string]string{
+		"{" + tensor + "}": "",
+		"{" + tensor + "," + strings.Replace(tensor, "[1,2]", "[2,1]", 1) + "}": path + `: two tensors "x"`,
+	} {
+		require.NoError(t, os.WriteFile(path, append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"12345678"...), 0o644))
+		_, err := openArray(path, "")
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want)
+		}
+	}
 }
 
 // TestScale: a factor that float32 makes 0 or infinite is refused.
