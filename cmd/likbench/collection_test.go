@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/host"
+	"github.com/likbench/likbench/backend/num"
 	"github.com/likbench/likbench/cuda"
 	"github.com/likbench/likbench/internal/cranfield"
 	"github.com/likbench/likbench/internal/golden"
@@ -23,11 +25,11 @@ import (
 	"github.com/likbench/likbench/simd"
 )
 
-var rewrite = flag.Bool("rewrite-top10", false, "write testdata/top10-f32.txt from float64 scores")
+var rewrite = flag.Bool("rewrite-top10", false, "write testdata/top10-*.txt from float64 scores")
 
-// listFile has the ten best documents of each query, by float64 scores of the f32 vectors:
-// what every backend must return in f32, ids and order.
-const listFile = "testdata/top10-f32.txt"
+// listFiles have the ten best documents of each query, by float64 scores of the vectors in
+// that dtype: what every backend must return, ids and order.
+var listFiles = map[backend.DType]string{backend.F32: "testdata/top10-f32.txt", backend.BF16: "testdata/top10-bf16.txt"}
 
 func lists(r *ranking, nd int) string {
 	var b strings.Builder
@@ -43,24 +45,18 @@ func lists(r *ranking, nd int) string {
 	return b.String()
 }
 
-func wanted(t *testing.T, queries int) string {
+func wanted(t *testing.T, dtype backend.DType) []string {
 	t.Helper()
-	raw, err := os.ReadFile(listFile)
+	raw, err := os.ReadFile(listFiles[dtype])
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(raw), "\n")
 	require.Len(t, lines, 226)
-	return strings.Join(lines[:queries], "")
+	return lines[:225]
 }
 
-// TestTopTen: in f32 every backend on this machine gives the same ten documents in the same
-// order. The reference is slow: TestGoldenHost.
-func TestTopTen(t *testing.T) {
-	p, err := newPipeline()
-	require.NoError(t, err)
-	if *rewrite {
-		require.NoError(t, os.MkdirAll(filepath.Dir(listFile), 0o755))
-		require.NoError(t, os.WriteFile(listFile, []byte(float64Lists(p)), 0o644))
-	}
+// onBackends runs test on every backend of this machine but the slow reference, which has
+// TestGoldenHost.
+func onBackends(t *testing.T, test func(t *testing.T, dev backend.Device)) {
 	for name, b := range map[string]backend.Backend{"simd": simd.New(), "cuda": cuda.New()} {
 		t.Run(name, func(t *testing.T) {
 			dev, err := b.Open(0)
@@ -69,11 +65,73 @@ func TestTopTen(t *testing.T) {
 				testneed.Skip(t, name, err.Error())
 			}
 			defer func() { require.NoError(t, dev.Close()) }()
-			r, err := p.rank(t.Context(), dev, backend.F32)
-			require.NoError(t, err)
-			require.Equal(t, wanted(t, r.queries), lists(r, len(p.data.Documents)))
+			test(t, dev)
 		})
 	}
+}
+
+// TestTopTen: in f32 every backend on this machine gives the same ten documents in the same
+// order.
+func TestTopTen(t *testing.T) {
+	p, err := newPipeline()
+	require.NoError(t, err)
+	if *rewrite {
+		require.NoError(t, os.MkdirAll(filepath.Dir(listFiles[backend.F32]), 0o755))
+		require.NoError(t, os.WriteFile(listFiles[backend.F32], []byte(float64Lists(p)), 0o644))
+		require.NoError(t, os.WriteFile(listFiles[backend.BF16], []byte(float64Lists(rounded(p))), 0o644))
+	}
+	onBackends(t, func(t *testing.T, dev backend.Device) {
+		r, err := p.rank(t.Context(), dev, backend.F32)
+		require.NoError(t, err)
+		require.Equal(t, strings.Join(wanted(t, backend.F32), ""), lists(r, len(p.data.Documents)))
+	})
+}
+
+// closest is the relative difference of scores below which kernels may order differently:
+// f32 sums of 64 products, and of some 20 tokens, each add rounding by 2^-24.
+const closest = 84. / (1 << 24)
+
+// TestTopTenBF16: so it is in bf16, but for neighbours in a list that are closer than what
+// f32 sums lose.
+func TestTopTenBF16(t *testing.T) {
+	p, err := newPipeline()
+	require.NoError(t, err)
+	exact := rounded(p)
+	onBackends(t, func(t *testing.T, dev backend.Device) {
+		r, err := p.rank(t.Context(), dev, backend.BF16)
+		require.NoError(t, err)
+		got := strings.SplitAfter(lists(r, len(p.data.Documents)), "\n")
+		for q, want := range wanted(t, backend.BF16) {
+			if got[q] == want {
+				continue
+			}
+			ids := strings.Fields(want)
+			for i, id := range strings.Fields(got[q]) {
+				a, b := score(t, exact, q, id), score(t, exact, q, ids[i])
+				require.LessOrEqual(t, math.Abs(a-b), closest*b, "query %d, place %d: document %s, want %s", q+1, i+1, id, ids[i])
+			}
+		}
+	})
+}
+
+// score is the float64 score of a document by its id.
+func score(t *testing.T, p *pipeline, q int, id string) float64 {
+	d, err := strconv.Atoi(id)
+	require.NoError(t, err)
+	return pairScore(p, q, d-1, p.docs.Dim)
+}
+
+// rounded is the pipeline with vectors rounded to bf16.
+func rounded(p *pipeline) *pipeline {
+	narrow := func(t *cranfield.Tokens) *cranfield.Tokens {
+		out := *t
+		out.Vectors = make([]float32, len(t.Vectors))
+		for i, x := range t.Vectors {
+			out.Vectors[i] = num.BF16ToFloat32(num.BF16FromFloat32(x))
+		}
+		return &out
+	}
+	return &pipeline{data: p.data, docs: narrow(p.docs), queries: narrow(p.queries)}
 }
 
 // TestGoldenHost: the reference ranks the golden queries as the vectors say.
