@@ -13,7 +13,7 @@ var int8Tiles = residualTiles{8, 2}
 const (
 	tileRow     = 33 * 4  // bytes of a row of maxima, of which each thread has one
 	tileStep    = 2 * 512 // of fragments for a product of two stages' tiles
-	tileRest    = 400     // of their codes, inverse norms and descriptions
+	tileRest    = 448     // of their codes, inverse norms and descriptions
 	tileLongest = 1 << 24 // tokens of a document
 )
 

@@ -9,21 +9,21 @@
 // queries that have the same documents.
 //
 // dynamic: residual_maxsim_int8_f16_mma_b2w1 33792
-// dynamic: residual_maxsim_int8_f16_mma_b2w1_shared 53376
+// dynamic: residual_maxsim_int8_f16_mma_b2w1_shared 53760
 // dynamic: residual_maxsim_int8_f16_mma_b2w2 33792
-// dynamic: residual_maxsim_int8_f16_mma_b2w2_shared 69760
+// dynamic: residual_maxsim_int8_f16_mma_b2w2_shared 70144
 // dynamic: residual_maxsim_int8_f16_mma_b4w2 33792
-// dynamic: residual_maxsim_int8_f16_mma_b4w2_shared 53376
+// dynamic: residual_maxsim_int8_f16_mma_b4w2_shared 53760
 // dynamic: residual_maxsim_int8_f16_mma_b4w4 33792
-// dynamic: residual_maxsim_int8_f16_mma_b4w4_shared 69760
+// dynamic: residual_maxsim_int8_f16_mma_b4w4_shared 70144
 // dynamic: residual_maxsim_int8_f32_mma_b2w1 33792
-// dynamic: residual_maxsim_int8_f32_mma_b2w1_shared 53376
+// dynamic: residual_maxsim_int8_f32_mma_b2w1_shared 53760
 // dynamic: residual_maxsim_int8_f32_mma_b2w2 33792
-// dynamic: residual_maxsim_int8_f32_mma_b2w2_shared 69760
+// dynamic: residual_maxsim_int8_f32_mma_b2w2_shared 70144
 // dynamic: residual_maxsim_int8_f32_mma_b4w2 33792
-// dynamic: residual_maxsim_int8_f32_mma_b4w2_shared 53376
+// dynamic: residual_maxsim_int8_f32_mma_b4w2_shared 53760
 // dynamic: residual_maxsim_int8_f32_mma_b4w4 33792
-// dynamic: residual_maxsim_int8_f32_mma_b4w4_shared 69760
+// dynamic: residual_maxsim_int8_f32_mma_b4w4_shared 70144
 #include "plaid/residual_maxsim_int8_mma.cuh"
 
 #define ENTRY(type, element, bits, words, suffix, share, shared)                                                        \
@@ -39,11 +39,11 @@
   ENTRY(type, element, bits, words, , false, 33792)        \
   ENTRY(type, element, bits, words, _shared, true, shared)
 
-ENTRIES(f16, F16, 2, 1, 53376)
-ENTRIES(f16, F16, 2, 2, 69760)
-ENTRIES(f16, F16, 4, 2, 53376)
-ENTRIES(f16, F16, 4, 4, 69760)
-ENTRIES(f32, F32, 2, 1, 53376)
-ENTRIES(f32, F32, 2, 2, 69760)
-ENTRIES(f32, F32, 4, 2, 53376)
-ENTRIES(f32, F32, 4, 4, 69760)
+ENTRIES(f16, F16, 2, 1, 53760)
+ENTRIES(f16, F16, 2, 2, 70144)
+ENTRIES(f16, F16, 4, 2, 53760)
+ENTRIES(f16, F16, 4, 4, 70144)
+ENTRIES(f32, F32, 2, 1, 53760)
+ENTRIES(f32, F32, 2, 2, 70144)
+ENTRIES(f32, F32, 4, 2, 53760)
+ENTRIES(f32, F32, 4, 4, 70144)

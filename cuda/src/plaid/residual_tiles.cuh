@@ -113,8 +113,8 @@ template <class Body, class Args, bool Shared> struct Tiles {
   static constexpr int kFragmentBytes = kTileWarps * kSteps * kLanes * 16;
   // Shared memory: maxima; then, where chunks share documents, fragments and inverse norms of two stages, codes and
   // descriptions of four.
-  static constexpr int kInverses = kBestBytes + 2 * kFragmentBytes, kCodes = kInverses + 2 * kStageBytes, kMarks = kCodes + 4 * kStageBytes;
-  static constexpr int kShared = Shared ? kMarks + 4 * kTileWarps * 4 : kBestBytes;
+  static constexpr int kInverses = kBestBytes + 2 * kFragmentBytes, kCells = kInverses + 2 * kStageBytes, kCell = 80, kMark = 64, kCellsEnd = kCells + 4 * kTileWarps * kCell;
+  static constexpr int kShared = Shared ? kCellsEnd : kBestBytes;
   using Tile = plaid::Tile<kWords>;
   using Scores = plaid::Scores<kVectors>;
 
@@ -339,9 +339,11 @@ template <class Body, class Args, bool Shared> struct Tiles {
     return (uint4*)(dynamic + kBestBytes + tile % (2 * kTileWarps) * (kSteps * kLanes * 16)) + lane();
   }
   __device__ __forceinline__ float* inverses(unsigned tile) const { return (float*)(dynamic + kInverses + tile % (2 * kTileWarps) * (kTileTokens * 4)); }
-  __device__ __forceinline__ int* codes(unsigned tile) const { return (int*)(dynamic + kCodes + tile % (4 * kTileWarps) * (kTileTokens * 4)); }
+  // cell has the codes of a tile; at kMark what marks says.
+  __device__ __forceinline__ unsigned char* cell(unsigned tile) const { return dynamic + kCells + tile % (4 * kTileWarps) * kCell; }
+  __device__ __forceinline__ int* codes(unsigned tile) const { return (int*)cell(tile); }
   // marks says of a tile, above bit 16, which codes are known, below, its place.
-  __device__ __forceinline__ unsigned* marks(unsigned tile) const { return (unsigned*)(dynamic + kMarks) + tile % (4 * kTileWarps); }
+  __device__ __forceinline__ unsigned* marks(unsigned tile) const { return (unsigned*)(cell(tile) + kMark); }
 
   __device__ __forceinline__ void beginCodes(Feed& f) const {
     if (f.n > 0) f.code = codeOf(f.own);
@@ -372,33 +374,35 @@ template <class Body, class Args, bool Shared> struct Tiles {
   }
 
   // scoresOf starts to bring the scores of a tile whose stage's codes are there.
-  template <bool Plain> __device__ __forceinline__ void scoresOf(int tile, uint4 (&to)[2][kVectors]) const {
-    const int* code = codes(tile) + lane() / 4;
+  template <bool Plain> __device__ __forceinline__ void scoresOf(const unsigned char* cell, uint4 (&to)[2][kVectors]) const {
+    const int* code = (const int*)cell + lane() / 4;
     loadScores<Plain>(scoresAt(code[0]), columns, to[0]), loadScores<Plain>(scoresAt(code[8]), columns, to[1]);
   }
 
+  // leaveOut gives codes that are not known the score -inf, and a norm that keeps it.
+  __device__ __forceinline__ void leaveOut(unsigned mark, uint4 (&score)[2][kVectors], float (&inverse)[2]) {
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      if (mark >> (16 + lane() / 4 + 8 * h) & 1) continue;
+      inverse[h] = 1.0f;
+#pragma unroll
+      for (int v = 0; v < kVectors; v++) score[h][v] = sizeof(Store) == 2 ? kLeftOut16 : kLeftOut32[0];
+    }
+  }
+
   // multiplyShared multiplies a tile of a stage.
-  template <bool Plain> __device__ __forceinline__ void multiplyShared(int tile, unsigned mark, uint4 (&score)[2][kVectors]) {
-    const float* i = inverses(tile) + lane() / 4;
-    float inverse[2] = {i[0], i[8]};
+  template <bool Plain> __device__ __forceinline__ void multiplyShared(const unsigned char* fragment, unsigned mark, const uint4 (&score)[2][kVectors], const float (&inverse)[2]) {
     body.multiply([&](int w, unsigned (&v)[kWordSteps][4]) {
 #pragma unroll
       for (int x = 0; x < kWordSteps; x++) {
-        const uint4 f = fragments(tile)[(w * kWordSteps + x) * kLanes];
+        const uint4 f = ((const uint4*)fragment)[(w * kWordSteps + x) * kLanes];
         v[x][0] = f.x, v[x][1] = f.y, v[x][2] = f.z, v[x][3] = f.w;
       }
     });
-    const int row = 16 + lane() / 4;
     bool in[2] = {true, true};
-    if (mark >> 16 != 0xffff)
+    if (!Plain)
 #pragma unroll
-      for (int h = 0; h < 2; h++) {
-        in[h] = (mark >> (row + 8 * h) & 1) != 0;
-        if (!Plain || in[h]) continue;
-        inverse[h] = 1.0f;
-#pragma unroll
-        for (int v = 0; v < kVectors; v++) score[h][v] = sizeof(Store) == 2 ? kLeftOut16 : kLeftOut32[0];
-      }
+      for (int h = 0; h < 2; h++) in[h] = (mark >> (16 + lane() / 4 + 8 * h) & 1) != 0;
     body.take(score, inverse, in, Plain || mark >> 16 == 0xffff);
   }
 
@@ -413,25 +417,33 @@ template <class Body, class Args, bool Shared> struct Tiles {
     f.next(s, tiles), beginCodes(f);
     __syncthreads();
     uint4 score[2][kVectors];
-    if (part.index < end) scoresOf<Plain>(part.index, score);
-    int place = -1;
+    unsigned at = kCells + part.index * kCell; // of the tile that is multiplied next
+    if (part.index < end) scoresOf<Plain>(dynamic + at, score);
+    unsigned current = ~0u; // what marks say of the place unless a code is not known; at first, no place
     for (int stage = 0; stage * kTileWarps < tiles; stage++) {
       if (stage > 0) __syncthreads(); // this stage is there, and the one before has been read
       leaveWords(f, stage + 1), leaveCodes(f, stage + 2);
       beginWords<Plain>(f), f.next(s, tiles), beginCodes(f);
       const int last = min(end, (stage + 1) * kTileWarps);
+      const unsigned char* fragment = (const unsigned char*)fragments(stage * kTileWarps + part.index);
+      const float* inverses = this->inverses(stage * kTileWarps + part.index) + lane() / 4;
 #pragma unroll 1
       for (int t = stage * kTileWarps + part.index; t < last; t += step) {
-        const unsigned mark = *marks(t);
-        if ((int)(mark & 0xffff) != place) {
-          if (place >= 0) leave(row + place);
-          place = mark & 0xffff;
+        const unsigned mark = *(const unsigned*)(dynamic + at + kMark);
+        float inverse[2] = {inverses[0], inverses[8]};
+        if (mark != current) {
+          if (current != ~0u && (mark ^ current) & 0xffff) leave(row + (current & 0xffff));
+          current = mark | 0xffff0000u;
+          if (Plain && mark != current) leaveOut(mark, score, inverse);
         }
-        multiplyShared<Plain>(t, mark, score);
-        if (t + step < end) scoresOf<Plain>(t + step, score);
+        multiplyShared<Plain>(fragment, mark, score, inverse);
+        at += step * kCell;
+        if (at >= kCellsEnd) at -= kCellsEnd - kCells;
+        if (t + step < end) scoresOf<Plain>(dynamic + at, score);
+        fragment += step * (kSteps * kLanes * 16), inverses += step * kTileTokens;
       }
     }
-    if (place >= 0) leave(row + place);
+    if (current != ~0u) leave(row + (current & 0xffff));
   }
 
   // --- groups
