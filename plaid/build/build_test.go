@@ -102,6 +102,24 @@ func TestStoredAndExported(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrExists)
 }
 
+// An index is no larger than fast-plaid's of the same codes, whatever the share of its centroids.
+func TestNoLargerThanFastPlaid(t *testing.T) {
+	for _, c := range []struct{ documents, longest, dim, bits int }{{90, 14, 24, 1}, {60, 40, 128, 2}, {400, 20, 64, 2}, {400, 20, 64, 4}, {20, 9, 8, 8}} {
+		dir := t.TempDir()
+		own := filepath.Join(dir, "own")
+		_, err := Build(ctx(), fast(t), own, clustered(5, c.documents, c.longest, c.dim), Options{Bits: c.bits, Iterations: 1})
+		require.NoError(t, err)
+		x, err := store.Open(own)
+		require.NoError(t, err)
+		defer x.Close()
+		for _, layout := range []format.Flavour{format.FastPlaid14, format.FastPlaid17} {
+			w, err := format.Write(filepath.Join(dir, layout.String()), layout, x, format.WriteOptions{})
+			require.NoError(t, err)
+			require.LessOrEqual(t, x.Bytes(), w.Bytes, "%+v as %v", c, layout)
+		}
+	}
+}
+
 // sameIndex compares an index with one in memory.
 func sameIndex(t *testing.T, want *format.Memory, x format.Source) {
 	require.Equal(t, want.Cells, x.Centroids())

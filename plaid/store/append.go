@@ -152,7 +152,7 @@ func (n *normer) release() error {
 
 // newNormer maps the centroids.
 func newNormer(dir string, m *manifest) (*normer, error) {
-	cells, err := load(dir, m.file(fileCentroids), false)
+	cells, err := loadCells(dir, m, false)
 	if err != nil {
 		return nil, err
 	}

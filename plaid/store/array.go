@@ -13,7 +13,9 @@ import (
 )
 
 // number is what payload is made of.
-type number interface{ ~int32 | ~int64 | ~float32 }
+type number interface {
+	~uint16 | ~int32 | ~int64 | ~float32
+}
 
 // asBytes is the memory of values.
 func asBytes[T number](v []T) []byte {
@@ -46,19 +48,12 @@ type region struct {
 // to be had. It fails with ErrMissing or ErrCorrupt.
 func load(dir string, e *entry, copied bool) (region, error) {
 	path := filepath.Join(dir, e.name())
-	f, err := openRegular(path)
+	f, err := openWhole(path, e, 1)
 	if err != nil {
 		return region{}, err
 	}
 	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return region{}, fail(path, err)
-	case info.Size() < e.length:
-		return region{}, corruptByte(path, info.Size(), "ends here, %d bytes wanted", e.length)
-	case e.length > math.MaxInt:
-		return region{}, fail(path, fmt.Errorf("%d bytes in an address space of %d bits: %w", e.length, 8*unsafe.Sizeof(0), ErrUnsupported))
-	case e.length == 0:
+	if e.length == 0 {
 		return region{}, nil
 	}
 	if !copied {
@@ -78,6 +73,42 @@ func load(dir string, e *entry, copied bool) (region, error) {
 		return region{}, fail(path, err)
 	}
 	return region{data, false}, nil
+}
+
+// loadCells is load of the centroids: where they are float16 on disk, of their values.
+func loadCells(dir string, m *manifest, copied bool) (region, error) {
+	e := m.file(fileCentroids)
+	if !m.half {
+		return load(dir, e, copied)
+	}
+	path := filepath.Join(dir, e.name())
+	f, err := openWhole(path, e, 2)
+	if err != nil {
+		return region{}, err
+	}
+	defer f.Close()
+	cells, err := readHalves(f, int(e.length/2))
+	return region{asBytes(cells), false}, fail(path, err)
+}
+
+// openWhole opens a file that holds what the manifest says, and memory that many times as much.
+func openWhole(path string, e *entry, times int64) (*os.File, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	switch info, statErr := f.Stat(); {
+	case statErr != nil:
+		err = statErr
+	case info.Size() < e.length:
+		err = corruptByte(path, info.Size(), "ends here, %d bytes wanted", e.length)
+	case e.length > math.MaxInt/times:
+		err = fmt.Errorf("%d bytes in an address space of %d bits: %w", e.length*times, 8*unsafe.Sizeof(0), ErrUnsupported)
+	}
+	if err != nil {
+		return nil, errors.Join(fail(path, err), f.Close())
+	}
+	return f, nil
 }
 
 func (r *region) release() error {

@@ -201,12 +201,22 @@ func (c *checker) centroids() error {
 	if f == nil {
 		return nil
 	}
-	return pieces(f, path, c.m.k*int64(c.m.dim), func(from int64, part []float32) error {
+	finite := func(from int64, part []float32) error {
 		if at := notFinite(part); at >= 0 {
 			return corruptElement(path, from+int64(at), "%v", part[at])
 		}
 		return nil
-	})
+	}
+	n := c.m.k * int64(c.m.dim)
+	if c.m.half {
+		var wide []float32
+		return pieces(f, path, n, func(from int64, part []uint16) error {
+			wide = slices.Grow(wide[:0], len(part))[:len(part)]
+			widen(wide, part)
+			return finite(from, wide)
+		})
+	}
+	return pieces(f, path, n, finite)
 }
 
 func (c *checker) offsets() error {

@@ -189,7 +189,7 @@ func (w *Writer) AppendIndex(s *Snapshot) (shift int64, err error) {
 	if err := w.usable(); err != nil {
 		return 0, err
 	}
-	cells, err := load(w.dir, w.next.file(fileCentroids), false)
+	cells, err := loadCells(w.dir, w.next, false)
 	if err != nil {
 		return 0, err
 	}

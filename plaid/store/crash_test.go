@@ -19,7 +19,7 @@ type scenario struct {
 	run   func(dir string, d disk) error
 }
 
-var crashCodec = sampleCodec(3, 8, 2, 3)
+var crashCodec = halved(sampleCodec(3, 8, 2, 3))
 
 // session opens a writer, uses and closes it.
 func session(dir string, d disk, use func(w *Writer) error) error {

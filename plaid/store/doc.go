@@ -12,7 +12,7 @@
 // Payload files are flat little-endian arrays without headers, so that a mapping of one is
 // the array, on a page boundary:
 //
-//	centroids   f32  K × dim
+//	centroids   f32  K × dim; f16 where that is exact and K < 144·dim (version 2)
 //	codes       i32  one a token
 //	residuals   u8   dim·bits/8 a token, in the writers' bit order (package codec)
 //	invnorms    f32  one a token: 1/‖v‖ of the raw vector, as codec.Decoder.InvNorm

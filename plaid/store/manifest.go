@@ -44,6 +44,7 @@ func (k kind) String() string {
 const (
 	magic       = "LIKSTORE"
 	version     = 1
+	versionHalf = 2   // the same, with centroids in float16
 	headerBytes = 128 // the counts and lengths before the tables
 	entryBytes  = 40
 	// manifestLimit bounds what a manifest can make a reader allocate: sums of 64 TiB in
@@ -99,6 +100,7 @@ type manifest struct {
 	block                     int64  // bytes a checksum covers
 	threshold                 float32
 	cutoffs, weights, average []float32
+	half                      bool    // the file of the centroids is float16
 	files                     []entry // by kind, lists by first document
 }
 
@@ -211,7 +213,7 @@ func parseFileName(name string) bool {
 func (m *manifest) encode() []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, 4096), magic...)
-	b = le.AppendUint32(b, version)
+	b = le.AppendUint32(b, m.version())
 	b = le.AppendUint32(b, uint32(len(m.files)))
 	b = le.AppendUint64(b, 0)
 	for _, v := range []uint64{m.generation, m.serial, uint64(m.documents), uint64(m.tokens), uint64(m.deleted), uint64(m.nextID), uint64(m.k)} {
@@ -242,6 +244,22 @@ func (m *manifest) encode() []byte {
 	}
 	le.PutUint64(b[16:], uint64(len(b)+4))
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// version is that of the layout: the older one where nothing asks for the newer.
+func (m *manifest) version() uint32 {
+	if m.half {
+		return versionHalf
+	}
+	return version
+}
+
+// cellBytes is the size of a centroid's component.
+func (m *manifest) cellBytes() int64 {
+	if m.half {
+		return 2
+	}
+	return 4
 }
 
 // parser takes a manifest apart; the first thing wrong stays in err.
@@ -308,8 +326,9 @@ func parseManifest(path string, text []byte) (*manifest, error) {
 		p.at = 0
 		p.refuse("%q, want %q", text[:len(magic)], magic)
 	}
-	if v := p.u32(); p.err == nil && v != version {
-		return nil, wrong(path, int64(len(magic)), because(ErrUnsupported, "version %d, this program reads %d", v, version))
+	v := p.u32()
+	if p.err == nil && v != version && v != versionHalf {
+		return nil, wrong(path, int64(len(magic)), because(ErrUnsupported, "version %d, this program reads %d and %d", v, version, versionHalf))
 	}
 	files := p.u32()
 	if n := p.u64(); p.err == nil && n != uint64(len(text)) {
@@ -328,6 +347,7 @@ func parseManifest(path string, text []byte) (*manifest, error) {
 	}
 	p.text = text[:end]
 	m := p.header()
+	m.half = v == versionHalf
 	if p.err == nil {
 		p.entries(m, files)
 	}
@@ -422,7 +442,7 @@ func (m *manifest) check(path string) error {
 		kind    kind
 		n, size int64
 	}{
-		{fileCentroids, m.k, 4 * int64(m.dim)}, {fileCodes, m.tokens, 4}, {fileResiduals, m.tokens, m.row()}, {fileInvNorms, m.tokens, 4},
+		{fileCentroids, m.k, m.cellBytes() * int64(m.dim)}, {fileCodes, m.tokens, 4}, {fileResiduals, m.tokens, m.row()}, {fileInvNorms, m.tokens, 4},
 		{fileOffsets, m.documents + 1, 8}, {fileIDs, m.documents, 8}, {fileTombstones, words, 4},
 	} {
 		if err := m.checkLength(path, f.kind, f.n, f.size); err != nil {

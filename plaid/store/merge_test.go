@@ -14,7 +14,7 @@ import (
 
 // TestMerge: a merge holds what one index would that everything had been appended to.
 func TestMerge(t *testing.T) {
-	c := sampleCodec(2, 16, 4, 5)
+	c := halved(sampleCodec(2, 16, 4, 5))
 	blocks := []Block{sampleBlock(1, c, 3, 0, 2), sampleBlock(2, c, 1, 4), {}, sampleBlock(3, c, 2)}
 	blocks[3].IDs = []int64{50}
 	var dirs []string

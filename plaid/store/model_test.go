@@ -84,7 +84,7 @@ func someIDs(random *rand.Rand, documents []document) []int64 {
 func TestRandomSequence(t *testing.T) {
 	const seed, steps = 20, 600
 	random := rand.New(rand.NewPCG(seed, 5))
-	m := newModel(t, sampleCodec(5, 8, 4, 6))
+	m := newModel(t, halved(sampleCodec(5, 8, 4, 6)))
 	dir := filepath.Join(memoryDir(t), "index")
 	w, err := create(dir, m.codec, Options{BlockBytes: 64}, quick{})
 	require.NoError(t, err)

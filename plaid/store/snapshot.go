@@ -16,7 +16,7 @@ import (
 // goroutines may share it. It is a [format.Source], deleted documents included: see Compacted for
 // one without.
 //
-// Slices are mappings of files. They are not to be written, which would end the process, nor
+// Slices are mappings of files, but for centroids that are float16 on disk. They are not to be written, which would end the process, nor
 // used after Close, when the methods that give them give nil. On disk they are what a writer
 // checked; Check finds where that is no longer so, and whoever reads a folder of unknown
 // origin without it has to expect codes, offsets and documents out of range. ReadCodes checks
@@ -76,7 +76,13 @@ func OpenWith(dir string, o OpenOptions) (*Snapshot, error) {
 func openManifest(dir string, m *manifest, o OpenOptions) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, m: m, regions: make([]region, len(m.files)), segments: m.segments()}
 	for i := range m.files {
-		r, err := load(dir, &m.files[i], o.Copied)
+		var r region
+		var err error
+		if m.files[i].kind == fileCentroids {
+			r, err = loadCells(dir, m, o.Copied)
+		} else {
+			r, err = load(dir, &m.files[i], o.Copied)
+		}
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -78,7 +78,13 @@ func create(dir string, c Codec, o Options, d disk) (*Writer, error) {
 // fill makes the files of an empty index.
 func (w *Writer) fill(cells []float32) error {
 	w.dirty, w.touched = true, true
-	if err := w.whole(w.next, fileCentroids, asBytes(cells)); err != nil {
+	raw := asBytes(cells)
+	if w.next.k < halfBelow*int64(w.next.dim) {
+		if halves := narrow(cells); halves != nil {
+			w.next.half, raw = true, asBytes(halves)
+		}
+	}
+	if err := w.whole(w.next, fileCentroids, raw); err != nil {
 		return err
 	}
 	for _, k := range grown {
