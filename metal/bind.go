@@ -2,6 +2,7 @@ package metal
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -56,6 +57,19 @@ func CeilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 // maxGroups is the most threadgroups along one side: positions are 32-bit.
 const maxGroups = 1<<32 - 1
+
+// acceptAxes refuses axes beyond the 32 bits of a position in a grid or of a trusted offset.
+func acceptAxes(instance, variant string, axes ...int) func(*backend.Call) error {
+	return func(c *backend.Call) error {
+		for _, i := range axes {
+			if n := c.Axes[i]; n > math.MaxInt32 {
+				return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant,
+					Reason: fmt.Sprintf("an axis of %d elements; positions have 31 bits", n)}
+			}
+		}
+		return nil
+	}
+}
 
 // variant is a launcher without its operand type.
 type variant struct {

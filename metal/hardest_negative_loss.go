@@ -38,7 +38,8 @@ func bindHardest(dtype string) bool {
 			{Name: "rows", Threads: rowManyThreads, Memory: hardestMemory, Geometry: func(_ *args, c *backend.Call, g *Geometry) { rowGroups(c.Axes[0], c.Axes[1], g) }},
 			{Name: "reduce", Threads: rowManyThreads, Memory: rowMemory, Geometry: func(_ *args, c *backend.Call, g *Geometry) { hardestReduce(c, g, rowManyThreads) }},
 		}}) &&
-		Bind(kernels.HardestNegativeLoss, backend.Binding{Kernel: "hardest_negative_loss_" + dtype, Variant: "naive", Note: "a thread a row"},
+		Bind(kernels.HardestNegativeLoss, backend.Binding{Kernel: "hardest_negative_loss_" + dtype, Variant: "naive",
+			Accept: acceptAxes("hardest_negative_loss_"+dtype, "naive", 0), Note: "a thread a row"},
 			Launcher[args]{Workspace: hardestWorkspace, Stages: []Stage[args]{
 				{Name: "rows", Threads: rowNaiveThreads, Geometry: func(_ *args, c *backend.Call, g *Geometry) { rowLine(c.Axes[0], g) }},
 				{Name: "reduce", Threads: rowNaiveThreads, Geometry: func(_ *args, c *backend.Call, g *Geometry) { hardestReduce(c, g, rowNaiveThreads) }},
@@ -51,7 +52,8 @@ func bindHardestBackward(dtype string) bool {
 		Requires: []string{featureReduce}, Tile: map[string]int64{"cols": rowShort}, Note: "a threadgroup a row"},
 		Launcher[args]{Stages: []Stage[args]{{Threads: rowManyThreads, Memory: hardestMemory,
 			Geometry: func(_ *args, c *backend.Call, g *Geometry) { rowGroups(c.Axes[0], c.Axes[1], g) }}}}) &&
-		Bind(kernels.HardestNegativeLossBackward, backend.Binding{Kernel: "hardest_negative_loss_backward_" + dtype, Variant: "naive", Note: "a thread a row"},
+		Bind(kernels.HardestNegativeLossBackward, backend.Binding{Kernel: "hardest_negative_loss_backward_" + dtype, Variant: "naive",
+			Accept: acceptAxes("hardest_negative_loss_backward_"+dtype, "naive", 0), Note: "a thread a row"},
 			Launcher[args]{Stages: []Stage[args]{{Threads: rowNaiveThreads,
 				Geometry: func(_ *args, c *backend.Call, g *Geometry) { rowLine(c.Axes[0], g) }}}})
 }

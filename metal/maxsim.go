@@ -20,11 +20,12 @@ const (
 
 var maxSimTiles = map[string]int64{"d": maxSimTile, "td": maxSimTile, "tq": maxSimTile}
 
-// acceptMaxSim refuses token axes beyond the 32 bits of a trusted offset and of a winner.
+// acceptMaxSim refuses token axes beyond the 32 bits of a trusted offset and of a winner, and documents beyond those of
+// a position in a grid.
 func acceptMaxSim(variant string) func(*backend.Call) error {
 	return func(c *backend.Call) error {
-		if c.Axes[0] > math.MaxInt32 || c.Axes[3] > math.MaxInt32 {
-			return &backend.UnsupportedError{Backend: name, Kernel: "maxsim", Variant: variant, Reason: "more than 2^31-1 tokens"}
+		if max(c.Axes[0], c.Axes[3], c.Axes[4]) > math.MaxInt32 {
+			return &backend.UnsupportedError{Backend: name, Kernel: "maxsim", Variant: variant, Reason: "more than 2^31-1 tokens or documents"}
 		}
 		return nil
 	}

@@ -3,6 +3,7 @@ package metal
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -218,4 +220,53 @@ func TestVariantOrder(t *testing.T) {
 	require.Panics(t, func() {
 		Bind(kernels.TopK, backend.Binding{Kernel: "nosuch", Variant: "x"}, Launcher[kernels.TopKArgs]{})
 	})
+}
+
+// TestThreadPositionsFit: a thread that finds its work by its position in the grid has 32 bits of it, so a stage of
+// such threads has to be refused where there would be more.
+func TestThreadPositionsFit(t *testing.T) {
+	byPosition := positioned(t)
+	for _, v := range variants() {
+		for axis := range v.kernel.Axes() {
+			c := &backend.Call{Args: v.kernel.NewArgs(), NAxis: uint8(len(v.kernel.Axes()))}
+			for i := range c.Axes {
+				c.Axes[i] = 1
+			}
+			c.Axes[axis] = 1<<32 + 1
+			for i := range v.kernel.Operands() {
+				c.Operands[i].Buf = &buffer{}
+			}
+			if v.binding.Accept != nil && errors.Is(v.binding.Accept(c), backend.ErrUnsupported) {
+				continue
+			}
+			for i := range v.stages {
+				var g Geometry
+				v.stages[i].geometry(c, &g)
+				if byPosition[v.stages[i].entry] && !g.Skip && g.Groups.X <= maxGroups {
+					require.LessOrEqual(t, g.Groups.X*g.Threads.X, uint64(1)<<32, "%s, axis %s", v.stages[i].entry, v.kernel.Axes()[axis])
+				}
+			}
+		}
+	}
+}
+
+// positioned are the entries that ask for a thread's position in the grid.
+func positioned(t *testing.T) map[string]bool {
+	set, err := embeddedObjects()
+	require.NoError(t, err)
+	function := regexp.MustCompile(`\[\[kernel\]\] void (\w+)\(([^{;]*)\{`)
+	instance := regexp.MustCompile(`host_name\("(\w+)"\)\]\] \[\[kernel\]\] decltype\((\w+)`)
+	asks, out := map[string]bool{}, map[string]bool{}
+	for _, text := range set.families {
+		for _, m := range function.FindAllStringSubmatch(text, -1) {
+			asks[m[1]] = strings.Contains(m[2], "[[thread_position_in_grid]]")
+			out[m[1]] = asks[m[1]] // where it is no template
+		}
+		for _, m := range instance.FindAllStringSubmatch(text, -1) {
+			out[m[1]] = asks[m[2]]
+		}
+	}
+	require.True(t, out["softmax_f32_naive"])
+	require.False(t, out["softmax_f32_simdgroup"])
+	return out
 }

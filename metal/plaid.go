@@ -1,9 +1,6 @@
 package metal
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/likbench/likbench/backend"
 	"github.com/likbench/likbench/backend/kernel"
 	"github.com/likbench/likbench/backend/kernels"
@@ -39,19 +36,6 @@ const (
 	plaidClass  = "canonical"
 	matrixClass = "matrix"
 )
-
-// acceptAxes refuses axes beyond the 32 bits of a position in a grid or of a trusted offset.
-func acceptAxes(instance, variant string, axes ...int) func(*backend.Call) error {
-	return func(c *backend.Call) error {
-		for _, i := range axes {
-			if n := c.Axes[i]; n > math.MaxInt32 {
-				return &backend.UnsupportedError{Backend: name, Kernel: instance, Variant: variant,
-					Reason: fmt.Sprintf("an axis of %d elements; positions have 31 bits", n)}
-			}
-		}
-		return nil
-	}
-}
 
 // plaidBinding describes a variant. Of those that require as much, the one bound first is preferred.
 func plaidBinding(instance, variant, note string, tile map[string]int64, requires []string, axes ...int) backend.Binding {

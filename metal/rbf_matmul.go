@@ -24,7 +24,8 @@ var _ = Bind(kernels.RBFMatmul, backend.Binding{Kernel: "rbf_matmul_f32", Varian
 			g.Plane(CeilDiv(c.Axes[0], rbfRows), CeilDiv(c.Axes[3], rbfSides), rbfRows)
 		}}}})
 
-var _ = Bind(kernels.RBFMatmul, backend.Binding{Kernel: "rbf_matmul_f32", Variant: "naive", Class: "ordered", Note: "a thread an output, two-float sums"},
+var _ = Bind(kernels.RBFMatmul, backend.Binding{Kernel: "rbf_matmul_f32", Variant: "naive", Class: "ordered", Accept: acceptAxes("rbf_matmul_f32", "naive", 0),
+	Note: "a thread an output, two-float sums"},
 	Launcher[kernels.RBFMatmulArgs]{Stages: []Stage[kernels.RBFMatmulArgs]{{Threads: rbfThreads,
 		Geometry: func(_ *kernels.RBFMatmulArgs, c *backend.Call, g *Geometry) {
 			g.Plane(CeilDiv(c.Axes[0], rbfThreads), c.Axes[3], rbfThreads)

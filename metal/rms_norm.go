@@ -18,7 +18,7 @@ func bindRMSNorm(types string) bool {
 		Tile: rowTiles, Note: "a threadgroup a row"},
 		Launcher[kernels.RMSNormArgs]{Stages: []Stage[kernels.RMSNormArgs]{{Threads: rowManyThreads, Memory: rowMemory,
 			Geometry: func(_ *kernels.RMSNormArgs, c *backend.Call, g *Geometry) { rowGroups(c.Axes[0], c.Axes[1], g) }}}}) &&
-		Bind(kernels.RMSNorm, backend.Binding{Kernel: "rms_norm_" + types, Variant: "naive", Note: "a thread a row"},
+		Bind(kernels.RMSNorm, backend.Binding{Kernel: "rms_norm_" + types, Variant: "naive", Accept: acceptAxes("rms_norm_"+types, "naive", 0), Note: "a thread a row"},
 			Launcher[kernels.RMSNormArgs]{Stages: []Stage[kernels.RMSNormArgs]{{Threads: rowNaiveThreads,
 				Geometry: func(_ *kernels.RMSNormArgs, c *backend.Call, g *Geometry) { rowLine(c.Axes[0], g) }}}})
 }
@@ -33,7 +33,8 @@ func bindRMSNormBackward(types string) bool {
 	type args = kernels.RMSNormBackwardArgs
 	dw := Stage[args]{Name: "dw", Threads: rowNaiveThreads, Geometry: func(_ *args, c *backend.Call, g *Geometry) { rmsColumns(c, 1, g) }}
 	return Bind(kernels.RMSNormBackward, backend.Binding{Kernel: "rms_norm_backward_" + types, Variant: "simdgroup", Requires: []string{featureReduce},
-		Tile: map[string]int64{"n": rowShort, "rows": rmsRows}, Note: "a threadgroup a row; dw from blocks of 64 rows"},
+		Accept: acceptAxes("rms_norm_backward_"+types, "simdgroup", 1),
+		Tile:   map[string]int64{"n": rowShort, "rows": rmsRows}, Note: "a threadgroup a row; dw from blocks of 64 rows"},
 		Launcher[args]{
 			Workspace: func(c *backend.Call) int64 {
 				if c.Operands[rmsDW].Absent() {
@@ -46,7 +47,8 @@ func bindRMSNormBackward(types string) bool {
 				dw,
 				{Name: "rows", Threads: rowManyThreads, Memory: rowMemory, Geometry: func(_ *args, c *backend.Call, g *Geometry) { rowGroups(c.Axes[0], c.Axes[1], g) }},
 			}}) &&
-		Bind(kernels.RMSNormBackward, backend.Binding{Kernel: "rms_norm_backward_" + types, Variant: "naive", Note: "a thread a row; dw by columns"},
+		Bind(kernels.RMSNormBackward, backend.Binding{Kernel: "rms_norm_backward_" + types, Variant: "naive",
+			Accept: acceptAxes("rms_norm_backward_"+types, "naive", 0, 1), Note: "a thread a row; dw by columns"},
 			Launcher[args]{Stages: []Stage[args]{dw,
 				{Name: "rows", Threads: rowNaiveThreads, Geometry: func(_ *args, c *backend.Call, g *Geometry) { rowLine(c.Axes[0], g) }}}})
 }

@@ -12,7 +12,7 @@ func bindSoftmax(dtype string) bool {
 		Tile: rowTiles, Note: "a threadgroup a row"},
 		Launcher[kernels.SoftmaxArgs]{Stages: []Stage[kernels.SoftmaxArgs]{{Threads: rowManyThreads, Memory: rowMemory,
 			Geometry: func(_ *kernels.SoftmaxArgs, c *backend.Call, g *Geometry) { rowGroups(c.Axes[0], c.Axes[1], g) }}}}) &&
-		Bind(kernels.Softmax, backend.Binding{Kernel: "softmax_" + dtype, Variant: "naive", Note: "a thread a row"},
+		Bind(kernels.Softmax, backend.Binding{Kernel: "softmax_" + dtype, Variant: "naive", Accept: acceptAxes("softmax_"+dtype, "naive", 0), Note: "a thread a row"},
 			Launcher[kernels.SoftmaxArgs]{Stages: []Stage[kernels.SoftmaxArgs]{{Threads: rowNaiveThreads,
 				Geometry: func(_ *kernels.SoftmaxArgs, c *backend.Call, g *Geometry) { rowLine(c.Axes[0], g) }}}}) &&
 		Bind(kernels.SoftmaxBackward, backend.Binding{Kernel: "softmax_backward_" + dtype, Variant: "simdgroup", Requires: []string{featureReduce},
@@ -21,7 +21,8 @@ func bindSoftmax(dtype string) bool {
 				Geometry: func(_ *kernels.SoftmaxBackwardArgs, c *backend.Call, g *Geometry) {
 					rowGroups(c.Axes[0], c.Axes[1], g)
 				}}}}) &&
-		Bind(kernels.SoftmaxBackward, backend.Binding{Kernel: "softmax_backward_" + dtype, Variant: "naive", Note: "a thread a row"},
+		Bind(kernels.SoftmaxBackward, backend.Binding{Kernel: "softmax_backward_" + dtype, Variant: "naive", Accept: acceptAxes("softmax_backward_"+dtype, "naive", 0),
+			Note: "a thread a row"},
 			Launcher[kernels.SoftmaxBackwardArgs]{Stages: []Stage[kernels.SoftmaxBackwardArgs]{{Threads: rowNaiveThreads,
 				Geometry: func(_ *kernels.SoftmaxBackwardArgs, c *backend.Call, g *Geometry) { rowLine(c.Axes[0], g) }}}})
 }
