@@ -23,6 +23,7 @@ type IndexRow struct {
 	BuildSec      float64            `json:"build_s"`
 	LoadSec       float64            `json:"load_s"`
 	Bytes         int64              `json:"bytes"` // on disk
+	FastPlaid     int64              `json:"bytes_fastplaid"`
 	Metrics       map[string]float64 `json:"metrics"`
 	Kept          float64            `json:"kept"`           // nDCG@10 over that of float MaxSim
 	DefaultRecall float64            `json:"recall_default"` // against every document scored from the index

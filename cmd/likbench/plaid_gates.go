@@ -16,6 +16,7 @@ import (
 	"github.com/likbench/likbench/benchsuite/retrieval"
 	"github.com/likbench/likbench/plaid"
 	"github.com/likbench/likbench/plaid/build"
+	"github.com/likbench/likbench/plaid/format"
 	"github.com/likbench/likbench/plaid/store"
 )
 
@@ -137,6 +138,9 @@ func (j *judged) width(ctx context.Context, dev backend.Device, dir string, bits
 	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	row.Bytes = snap.Bytes()
+	if row.FastPlaid, err = bytesAs(dir+"-"+format.FastPlaid17.String(), format.FastPlaid17, snap); err != nil {
+		return nil, err
+	}
 	start = time.Now()
 	ix, err := plaid.Load(dev, snap, plaid.LoadOptions{})
 	if err != nil {
@@ -150,6 +154,15 @@ func (j *judged) width(ctx context.Context, dev backend.Device, dir string, bits
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return row, j.search(ctx, s, queries, float, row)
+}
+
+// bytesAs writes an index to a folder in another layout, for its size, and removes it.
+func bytesAs(dir string, layout format.Flavour, snap *store.Snapshot) (int64, error) {
+	w, err := format.Write(dir, layout, snap, format.WriteOptions{})
+	if err != nil {
+		return 0, err
+	}
+	return w.Bytes, os.RemoveAll(dir)
 }
 
 // search compares the default search with exhaustive scores of what the index holds.
@@ -338,6 +351,9 @@ func failedGates(rows []benchsuite.IndexRow) []string {
 		}
 		if !(r.ExactRecall >= 1-1e-9) { // a mean of shares
 			out = append(out, fmt.Sprintf("%d bits: recall@10 of preset exact is %.4f, want 1", r.Bits, r.ExactRecall))
+		}
+		if r.Bytes > r.FastPlaid {
+			out = append(out, fmt.Sprintf("%d bits: %d bytes, in fast-plaid's layout %d", r.Bits, r.Bytes, r.FastPlaid))
 		}
 	}
 	return out

@@ -67,4 +67,8 @@ func TestGatesOfNaN(t *testing.T) {
 	require.Empty(t, failedGates([]benchsuite.IndexRow{good}))
 	require.Len(t, failedGates([]benchsuite.IndexRow{{Bits: 2, Kept: nan, DefaultRecall: nan, ExactRecall: nan}}), 3)
 	require.Len(t, failedGates([]benchsuite.IndexRow{{Bits: 2, Kept: .96, DefaultRecall: .98, ExactRecall: .999}}), 3)
+	good.Bytes, good.FastPlaid = 12, 12
+	require.Empty(t, failedGates([]benchsuite.IndexRow{good}))
+	good.Bytes++
+	require.Equal(t, []string{"2 bits: 13 bytes, in fast-plaid's layout 12"}, failedGates([]benchsuite.IndexRow{good}))
 }
