@@ -36,16 +36,16 @@ type Stage[A any] struct {
 	// Maps describe tensors for the bulk copy engine. Encoded, they follow the argument block as further
 	// __grid_constant__ parameters of 128 bytes, in this order.
 	Maps []func(a *A, c *backend.Call, m *driver.TensorMap)
-	// Early says that every thread of the kernel calls awaitEarlier (common/early.cuh) before it first reads or
-	// writes global memory. Then the device may start it while the kernel in front of it in the stream ends, which
-	// saves most of the time between the two. awaitEarlier returns once the kernel in front has ended and its writes
-	// are visible. Since that one has waited in its turn, or was not started early, this holds for everything before
-	// it too: what all earlier work wrote can be read, and what it read can be overwritten, scratch and status word
-	// included. A single thread that does not wait would break this for every launch after it. letNext, which allows
-	// the next one to start, comes after awaitEarlier, so that no more than two kernels hold a multiprocessor's
-	// places, and promises nothing about what this kernel has written. What is no kernel (copies, clears, events)
-	// and kernels without Early wait for the end of what is in front as ever. Objects for devices before sm_90, and
-	// drivers without the feature, ignore all this.
+	// Early says that every thread of the kernel calls awaitEarlier (common/early.cuh) before it first reads or writes
+	// global memory; prefetches to the second-level cache, which keeps no stale copies, may come before. Then the device
+	// may start it while the kernel in front of it in the stream ends, which saves most of the time between the two.
+	// awaitEarlier returns once the kernel in front has ended and its writes are visible. Since that one has waited in its
+	// turn, or was not started early, this holds for everything before it too: what all earlier work wrote can be read, and
+	// what it read can be overwritten, scratch and status word included. A single thread that does not wait would break
+	// this for every launch after it. letNext, which allows the next one to start, comes after awaitEarlier, so that no
+	// more than two kernels hold a multiprocessor's places, and promises nothing about what this kernel has written. What
+	// is no kernel (copies, clears, events) and kernels without Early wait for the end of what is in front as ever. Objects
+	// for devices before sm_90, and drivers without the feature, ignore all this.
 	Early bool
 	// Clear makes this a stage without a kernel: it zeroes bytes of the scratch from off.
 	Clear func(c *backend.Call) (off, bytes int64)

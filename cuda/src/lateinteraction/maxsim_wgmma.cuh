@@ -66,9 +66,9 @@ template <class F, bool Split, class Args> __device__ __forceinline__ void addUp
 // feeder's warpgroup, then whole, gives up some of its own: 640 x 96 = 512 x 104 + 128 x 64 = 512 x 112 + 128 x 32.
 template <class F> constexpr int kThreads = F::kGroups * 128 + (F::kGroups == 4 ? 128 : 64);
 
-template <class F> __device__ __forceinline__ void initBarriers(Shared<F>& s, int lane) {
+template <class F> __device__ __forceinline__ void initBarriers(Shared<F>& s, const Layout<F>& l, int lane) {
   constexpr int kWarps = F::kGroups * 4;
-  if (lane < kSlots) barrierInit(sharedAddress(&s.full[lane]), 1), barrierInit(sharedAddress(&s.empty[lane]), kWarps);
+  if (lane < kSlots) barrierInit(sharedAddress(&s.full[lane]), 1), barrierInit(sharedAddress(&s.empty[lane]), l.owned ? 4 : kWarps);
   if (lane < 2) barrierInit(sharedAddress(&s.queryFull[lane]), 1), barrierInit(sharedAddress(&s.queryEmpty[lane]), kWarps);
   if (lane < kQueue) barrierInit(sharedAddress(&s.queued[lane]), 1), barrierInit(sharedAddress(&s.taken[lane]), (kWarps + 1) * kLanes);
   if (lane < Shared<F>::kRing) barrierInit(sharedAddress(&s.spent[lane]), kLanes);
@@ -84,14 +84,18 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
   const long long rowBytes = a.d * (long long)E::kBytes;
   const Layout<F> l(rowBytes);
   const int warp = uniformWarp(), lane = threadIdx.x % kLanes;
-  awaitEarlier();
-  letNext();
-  if (warp >= kWarps && warp < kWarps + 2) p.doc().prefetch(p.doc().guess(blockIdx.x + warp - kWarps, gridDim.x));
-  if (warp == 0) initBarriers<F>(s, lane);
+  // Prefetches to the second-level cache do not wait for the kernel in front: whoever writes there is seen by all.
+  const int guess = p.doc().guess(blockIdx.x + warp - kWarps, gridDim.x); // of warps kWarps and the next
+  if (warp == kWarps + 1) readAhead<F>(a, rowBytes);
+  if (warp >= kWarps && warp < kWarps + 2) readOffsetsAhead(p.query(), p.doc(), guess);
+  if (warp == 0) initBarriers<F>(s, l, lane);
   if (threadIdx.x == kWarps * kLanes) {
     prefetchMap(*queryMap), prefetchMap(*docMap);
     if (F::kScaled) prefetchMap(*scaleMap);
   }
+  awaitEarlier();
+  letNext();
+  if (warp >= kWarps && warp < kWarps + 2) p.doc().prefetch(guess);
   int longest = __reduce_max_sync(kAllLanes, longestQuery(p.query(), threadIdx.x, blockDim.x));
   if (lane == 0) s.longest[warp] = longest;
   __syncthreads();
@@ -107,7 +111,6 @@ __device__ __forceinline__ void stream(const Args& a, const TensorMap* queryMap,
     f.element = kSpan / E::kBytes;
     f.run(__reduce_max_sync(kAllLanes, lane < (int)blockDim.x / kLanes ? s.longest[lane] : 0));
   } else if (warp == kWarps + 1) {
-    readAhead<F>(a, rowBytes);
     const int first = blockIdx.x * kLanes + lane, all = gridDim.x * kLanes;
     checkOffsets(p.query().off, a.nq, a.tq, kQueryOff, a.status, a.tag, first, all);
     checkOffsets(p.doc().off, a.nd, a.td, kDocOff, a.status, a.tag, first, all);

@@ -87,8 +87,8 @@ __device__ __forceinline__ int uniformWarp() { return __shfl_sync(kAllLanes, (in
 struct Cycle {
   int slot = 0;
   unsigned parity = 0;
-  __device__ __forceinline__ void step(int size) {
-    if (++slot == size) slot = 0, parity ^= 1;
+  __device__ __forceinline__ void step(int size, int uses = 1) {
+    if ((slot += uses) >= size) slot -= size, parity ^= 1;
   }
 };
 
@@ -107,6 +107,7 @@ template <class F> struct Layout {
   int buffers; // of query rows: 1 or 2
   int held;    // bytes that they take
   int slots;   // of the token ring
+  bool owned;  // warpgroups take tiles in turn and the ring holds whole turns: each slot is always the same one's
   unsigned base;
 
   __device__ __forceinline__ explicit Layout(long long rowBytes) {
@@ -115,6 +116,7 @@ template <class F> struct Layout {
     buffers = F::kParts == 1 && F::kRows * spans <= 512 ? 2 : 1; // the token consumers know of one
     held = buffers * F::kRows * spans * kSpan;
     slots = ((int)dynamicShared() - 1024 - held) / kSlot;
+    owned = F::kTurns == 2 && slots % (2 * spans) == 0;
     extern __shared__ unsigned char dynamic[];
     base = (sharedAddress(dynamic) + 1023) & ~1023u;
   }
@@ -156,6 +158,14 @@ template <class F, class Args> __device__ __forceinline__ void readAhead(const A
   if (lane < 4) prefetchBytes((const char*)a.doc + from + lane * piece, min(left - lane * piece, (long long)piece));
   const long long row = (long long)group * F::kRows;
   if (lane == 4) prefetchBytes((const char*)a.query + row * rowBytes, min(a.tq - row, (long long)F::kRows) * rowBytes);
+}
+
+// readOffsetsAhead does so for the offsets that the search from a guess looks at first, and the ends.
+__device__ __forceinline__ void readOffsetsAhead(const Ragged& query, const Ragged& doc, int guess) {
+  const int lane = threadIdx.x % kLanes;
+  const long long* p = lane < 3 ? doc.off + min(max(guess + 16 * (lane - 1), 0), doc.n) : lane == 3 ? doc.off + doc.n : doc.off;
+  if (lane >= 5) p = lane == 5 ? query.off : query.off + query.n;
+  if (lane < 7) asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory");
 }
 
 template <class F, bool Split, class Args> struct Feeder {

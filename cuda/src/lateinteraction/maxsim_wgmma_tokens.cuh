@@ -85,9 +85,13 @@ template <class E, class F, class Args> struct TokenConsumer {
     bool live[2 * kBlocks];
   };
 
-  // pass steps over a tile of the other warpgroup. It waits and releases, so that neither warpgroup is ever a
-  // phase off.
+  // pass steps over a tile of the other warpgroup. Where its slots may become this one's, it waits and releases, so that
+  // neither warpgroup is ever a phase off.
   __device__ __forceinline__ void pass() {
+    if (l.owned) {
+      token.step(l.slots, l.spans);
+      return;
+    }
 #pragma unroll 1
     for (int k = 0; k < l.spans; k++) {
       barrierWait(sharedAddress(&s.full[token.slot]), token.parity);
