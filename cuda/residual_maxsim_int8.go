@@ -20,18 +20,24 @@ func residualInt8MMA(instance string, bytes int64) bool {
 	l := residualLimits{instance, "mma", 8, screenD, 2, []int{1}}
 	var stages []Stage[kernels.ResidualMaxSimInt8Args]
 	for i, f := range packedForms {
-		add := func(name string, shares bool) {
-			shared := int8Tiles.shared(4*f.words/f.bits, shares)
+		ring := bytes == 2 && f.bits == 2 && f.words == ringWords
+		add := func(name string, shared int64, skip func(c *backend.Call) bool) {
 			stages = append(stages, Stage[kernels.ResidualMaxSimInt8Args]{Name: name, Shared: int(shared), Early: true,
 				Geometry: func(a *kernels.ResidualMaxSimInt8Args, c *backend.Call, g *Geometry) {
 					int8Tiles.grid(g, c.Axes[3], c.Axes[8], c.Axes[6], a.QueryOff.Max)
 					g.Shared = uint32(shared)
-					several := c.Axes[3] > 1 || c.Axes[1] > chunkRows
-					g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5]) || shares && !several
+					g.Skip = g.Skip || i != packedFormOf(a.Bits, c.Axes[5]) || skip(c)
 				}})
 		}
-		add(f.name, false)
-		add(f.name+"_shared", true)
+		single := func(c *backend.Call) bool { return c.Axes[3] <= 1 && c.Axes[1] <= chunkRows }
+		whole := func(c *backend.Call) bool {
+			return ring && single(c) && c.Axes[5] == 16*ringWords && c.Axes[8] >= ringPlaces
+		}
+		add(f.name, int8Tiles.shared(0, false), whole)
+		add(f.name+"_shared", int8Tiles.shared(4*f.words/f.bits, true), single)
+		if ring {
+			add(f.name+"_whole", int8Tiles.ring(), func(c *backend.Call) bool { return !whole(c) })
+		}
 	}
 	return Bind(kernels.ResidualMaxSimInt8, backend.Binding{
 		Kernel: instance, Variant: "mma", Requires: []string{"sm_80"}, Class: plaidClass, Tile: map[string]int64{"tq": chunkRows, "td": 16, "d": 32},

@@ -15,6 +15,10 @@ const (
 	tileStep    = 2 * 512 // of fragments for a product of two stages' tiles
 	tileRest    = 448     // of their codes, inverse norms and descriptions
 	tileLongest = 1 << 24 // tokens of a document
+
+	ringWords  = 2    // packed words of a lane where rows come through a ring
+	ringPlaces = 4096 // from which it is faster
+	ringBytes  = 3 * (32*(16*ringWords+4+4) + 16)
 )
 
 // shared is the shared memory of a block for tiles of so many products; where no documents are shared it has maxima only.
@@ -25,6 +29,9 @@ func (t residualTiles) shared(steps int64, shares bool) int64 {
 	}
 	return best + t.warps*(tileStep*steps+tileRest)
 }
+
+// ring is the shared memory of a block whose warps have rings, three segments of 32 tokens each.
+func (t residualTiles) ring() int64 { return t.shared(0, false) + t.warps*ringBytes }
 
 // grid is a launch of nq queries of up to longest tokens at places each: rows of blocks have groups of queries. One row
 // fills the device once; of more, each has all blocks if that leaves them enough to do, so that the rows that run at a time

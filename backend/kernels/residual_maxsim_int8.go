@@ -62,7 +62,11 @@ var ResidualMaxSimInt8 = kernel.Declare(kernel.Spec[ResidualMaxSimInt8Args]{
 	Derive: deriveResidualInt8,
 	Cases: append(residualCases(deriveResidualInt8, []string{"InvNorm"}, nil),
 		derived(deriveResidualInt8, kernel.Case{Name: "specials", Dims: kernel.Dims{"d": 16, "nq": 2, "nd": 30, "k": 60, "c": 40},
-			Lens: map[string][]int64{"tq": {4, 2}, "td": uniform(30, 3)}, Absent: []string{"InvNorm"}, Fill: fills{"CentroidScore": fillSpecials}})...),
+			Lens: map[string][]int64{"tq": {4, 2}, "td": uniform(30, 3)}, Absent: []string{"InvNorm"}, Fill: fills{"CentroidScore": fillSpecials}},
+			kernel.Case{Name: "thousands-of-places", Dims: kernel.Dims{"d": 128, "nq": 1, "nd": 13, "k": 11, "c": 4101},
+				Lens: map[string][]int64{"tq": {5}, "td": {13, 0, 1, 40, 2, 65, 32, 33, 16, 17, 0, 48, 31}}, Smoke: true},
+			kernel.Case{Name: "thousands-of-places-bad-codes", Dims: kernel.Dims{"d": 128, "nq": 1, "nd": 13, "k": 37, "c": 4096},
+				Lens: map[string][]int64{"tq": {3}, "td": {13, 0, 1, 40, 2, 65, 32, 33, 16, 17, 0, 48, 31}}, Absent: []string{"InvNorm"}, Fill: fills{"Code": fillBelow(-3, 41)}, Faults: true})...),
 	Bench: residualBench(deriveResidualInt8, []string{"Count"}),
 })
 

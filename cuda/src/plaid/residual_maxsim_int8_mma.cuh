@@ -214,15 +214,15 @@ template <class E, class Pack, int Words> struct Int8Body {
   }
 };
 
-// int8Screen is the kernel for places where documents are shared, or for the others.
-template <class E, class Pack, int Words, bool Shared> __device__ __forceinline__ void int8Screen(const residual_maxsim_int8_args& a, unsigned char* dynamic, Int8State& s) {
+// int8Screen is the kernel for places where documents are shared, or for the others, where rows are whole or are not.
+template <class E, class Pack, int Words, bool Shared, bool Whole> __device__ __forceinline__ void int8Screen(const residual_maxsim_int8_args& a, unsigned char* dynamic, Int8State& s) {
   using Body = Int8Body<E, Pack, Words>;
   const Faults faults = {a.status, a.tag, 9, 4, 0};
   awaitEarlier();
   letNext();
   checkAxes(a, 3, 6);
   Body body(a, s);
-  Tiles<Body, residual_maxsim_int8_args, Shared>(a, s, body, faults, dynamic).run();
+  Tiles<Body, residual_maxsim_int8_args, Shared, Whole>(a, s, body, faults, dynamic).run();
 }
 
 }  // namespace plaid

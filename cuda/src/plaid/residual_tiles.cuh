@@ -6,89 +6,15 @@
 // same documents there, its warps decode a stage of a tile each to shared memory, and each multiplies them with a chunk of its
 // own (together). Elsewhere a warp goes through the documents of its query and decodes for itself (alone), as it does where there
 // is one chunk only: then all warps share the places, and each has an equal run of tiles. These are two kernels with the same
-// grid, each of which passes over what is the other's: in one, each has too few registers.
+// grid, each of which passes over what is the other's: in one, each has too few registers. Where rows of packed words fill the
+// lanes, what is alone comes through a ring in shared memory (wholes).
 //
 // Rows past the end of a document repeat its last token, which no maximum notices.
 #pragma once
-#include "common/order.cuh"
-#include "plaid/plaid_listing.cuh"
+#include "plaid/residual_ring.cuh"
+#include "plaid/residual_tile.cuh"
 
 namespace plaid {
-
-constexpr int kTileTokens = 16;
-constexpr int kTilePlaces = kLanes;    // of a query, that a block looks up at a time
-constexpr int kTileLongest = 1 << 24;  // tokens of a document; the binding refuses more
-constexpr int kBestWords = kLanes + 1; // of a row of maxima; odd, so that rows start in different banks
-
-// TileState is also what a block knows of its work, so that registers are free for products.
-template <int Warps> struct TileState {
-  long long query, before;     // of the group the first query, and the chunks of the launch before it
-  long long live, each;        // places of a query, places of a block
-  int queries, step, batch;    // queries of the group; places at a time, how often
-  long long first[Warps];                  // query tokens of the group
-  int count[Warps], chunks[Warps + 1]; // their number, chunks of the queries before
-  unsigned lo[Warps * kLanes];                    // documents by query and place
-  int n[Warps * kLanes];
-  int start[Warps * (kTilePlaces + 1)]; // tiles of the places before
-  int sums[Warps];
-};
-
-// Chunk is up to 32 query tokens of a query of the group.
-struct Chunk {
-  int query, rows;
-  long long first, place; // first token; place among the chunks of the launch
-};
-
-// ScoreRows is where a chunk's centroid scores lie: the first, bytes between rows, how many of a row may be read.
-template <class Store> struct ScoreRows {
-  const Store* first;
-  unsigned stride;
-  long long readable;
-};
-
-// Part is a warp's share of a chunk's tiles.
-struct Part {
-  int chunk, index, of;
-};
-
-// Tile is what a lane has of its two tokens of a tile: packed words, which make place for those of the tile two on.
-template <int Words> struct Tile {
-  unsigned word[2][Words];
-  unsigned token[2]; // whose words were asked for last, or are next
-};
-
-// Scores are centroid scores and inverse norms of a lane's two tokens.
-template <int Vectors> struct Scores {
-  uint4 v[2][Vectors];
-  float inverse[2];
-  bool strange[2]; // the code is unknown; where reads are not plain
-};
-
-// What an unknown code has instead of scores.
-__device__ const uint4 kLeftOut16 = {0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u}; // -inf in f16
-__device__ const uint4 kLeftOut32[2] = {{0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}, {0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}};
-
-// joinRows is, after maxima of eight query tokens of a lane, the maximum over the lanes with the same: of query token
-// Tiles::tileColumn.
-__device__ __forceinline__ float joinRows(float (&m)[8]) {
-  const int lane = threadIdx.x % kLanes;
-  // Each step gives half of what is left away and takes the other half.
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const bool upper = lane & 16;
-    const float give = upper ? m[i] : m[i + 4], keep = upper ? m[i + 4] : m[i];
-    m[i] = maxNaN(keep, __shfl_xor_sync(kAllLanes, give, 16));
-  }
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const bool upper = lane & 8;
-    const float give = upper ? m[i] : m[i + 2], keep = upper ? m[i + 2] : m[i];
-    m[i] = maxNaN(keep, __shfl_xor_sync(kAllLanes, give, 8));
-  }
-  const bool upper = lane & 4;
-  const float give = upper ? m[0] : m[1], keep = upper ? m[1] : m[0];
-  return maxNaN(keep, __shfl_xor_sync(kAllLanes, give, 4));
-}
 
 // Tiles goes through documents. Body multiplies and finishes:
 //	Store, State                         type of a centroid score; what the block has beside a TileState
@@ -102,9 +28,9 @@ __device__ __forceinline__ float joinRows(float (&m)[8]) {
 //	multiply(source)                     multiplies fragments, source(w, v), which come by word
 //	take(score, inverse, in, all)        has the maxima take the products
 //	join()                               the maximum of query token tileColumn(lane), over the lanes
-// Shared is what a kernel is for: the places where the chunks of a group share documents, or all others. Together they would not
-// fit the registers.
-template <class Body, class Args, bool Shared> struct Tiles {
+// Shared and Whole are what a kernel is for: the places where the chunks of a group share documents, or all others; rows that fill
+// the lanes. Together they would not fit the registers.
+template <class Body, class Args, bool Shared, bool Whole> struct Tiles {
   using Store = typename Body::Store;
   using State = typename Body::State;
   static constexpr int kTileWarps = Body::kWarps, kTileThreads = kTileWarps * kLanes, kBestBytes = kTileThreads * kBestWords * 4;
@@ -114,7 +40,9 @@ template <class Body, class Args, bool Shared> struct Tiles {
   // Shared memory: maxima; then, where chunks share documents, fragments and inverse norms of two stages, codes and
   // descriptions of four.
   static constexpr int kInverses = kBestBytes + 2 * kFragmentBytes, kCells = kInverses + 2 * kStageBytes, kCell = 80, kMark = 64, kCellsEnd = kCells + 4 * kTileWarps * kCell;
-  static constexpr int kShared = Shared ? kCellsEnd : kBestBytes;
+  // Where rows are whole, each warp has a ring instead.
+  using Ring = plaid::Ring<kWords, State>;
+  static constexpr int kShared = Shared ? kCellsEnd : kBestBytes + (Whole ? kTileWarps * Ring::kBytes : 0);
   using Tile = plaid::Tile<kWords>;
   using Scores = plaid::Scores<kVectors>;
 
@@ -311,6 +239,64 @@ template <class Body, class Args, bool Shared> struct Tiles {
     }
   }
 
+  // --- alone, rows of packed words whole
+
+  // segmentScores starts to bring the scores of a tile of a segment: codes of the lane's first token.
+  __device__ __forceinline__ void segmentScores(unsigned codes, uint4 (&to)[2][kVectors]) const {
+    loadScores<true>(scoresAt((int)loadShared(codes)), 8, to[0]), loadScores<true>(scoresAt((int)loadShared(codes + 32)), 8, to[1]);
+  }
+
+  // multiplySegment multiplies a tile of a segment: words, and codes, of the lane's first token.
+  __device__ __forceinline__ void multiplySegment(unsigned words, unsigned codes, const uint4 (&score)[2][kVectors]) {
+    unsigned low[kWords], high[kWords];
+    loadShared(words, low), loadShared(words + 8 * Ring::kRow, high);
+    codes += Ring::kInverses - Ring::kCodes;
+    const float inverse[2] = {__uint_as_float(loadShared(codes)), __uint_as_float(loadShared(codes + 32))};
+    const bool in[2] = {true, true};
+    body.multiply([&](int w, unsigned (&v)[kWordSteps][4]) { body.decode(low[w], high[w], v); });
+    body.take(score, inverse, in, true);
+  }
+
+  // wholes is alone where rows of packed words are whole and reads plain.
+  __device__ __forceinline__ void wholes(int list, int places, int row, const Part& part) {
+    const int* start = s.start + list * (kTilePlaces + 1);
+    const int first = (int)((long long)start[places] * part.index / part.of);
+    int left = (int)((long long)start[places] * (part.index + 1) / part.of) - first; // tiles
+    if (left <= 0) return;
+    int place = 0;
+    for (int i = lane(); i < places; i += kLanes) place += start[i + 1] <= first;
+    place = (int)__reduce_add_sync(kAllLanes, (unsigned)place);
+    row -= list * kTilePlaces;
+    Ring ring(a, s, sharedAddress(dynamic) + kBestBytes + warp() * Ring::kBytes, left, list * kTilePlaces + place, kTileTokens * (first - start[place]));
+    unsigned words = lane() / 4 * Ring::kRow + lane() % 4 * (4 * kWords), codes = Ring::kCodes + lane() / 4 * 4, slot = ring.first;
+    pin(words), pin(codes);
+    constexpr unsigned kUpperWords = kTileTokens * Ring::kRow, kUpperCodes = 4 * kTileTokens;
+    uint4 score[2][2][kVectors];
+    copyWait<Ring::kSlots - 1>();
+    __syncwarp();
+    ring.check(slot, a.k, faults);
+    segmentScores(slot + codes, score[0]), segmentScores(slot + codes + kUpperCodes, score[1]);
+    for (;;) {
+      const unsigned next = ring.after(slot);
+      copyWait<Ring::kSlots - 2>();
+      __syncwarp(); // the next segment is there
+      const unsigned mark = loadShared(slot + Ring::kMark);
+      left -= mark & Ring::kTwo ? 2 : 1;
+      if ((mark & (Ring::kTwo | Ring::kNone)) == Ring::kTwo) {
+        multiplySegment(slot + words, slot + codes, score[0]);
+        multiplySegment(slot + words + kUpperWords, slot + codes + kUpperCodes, score[1]);
+      } else if (!(mark & Ring::kNone))
+        multiplySegment(slot + words, slot + codes, score[0]);
+      if (left > 0) ring.check(next, a.k, faults), segmentScores(next + codes, score[0]), segmentScores(next + codes + kUpperCodes, score[1]);
+      __syncwarp(); // the segment has been read
+      ring.ask(slot);
+      if (mark & Ring::kLast) leave(row + mark / Ring::kPlace);
+      if (left <= 0) break;
+      slot = next;
+    }
+    copyWait<0>();
+  }
+
   // --- together
 
   // Feed is the tile that a warp decodes next, and those it has begun to load: codes two stages ahead of the stage that is
@@ -503,8 +489,10 @@ template <class Body, class Args, bool Shared> struct Tiles {
     const int row = part.chunk * kTilePlaces;
     if constexpr (Shared)
       __syncthreads_or(!plain) ? together<false>(places, row, part) : together<true>(places, row, part);
+    else if (part.of > 0 && Whole && plain && a.packed % 16 == 0)
+      wholes(c.query, places, row, part);
     else if (part.of > 0)
-      plain ? alone<true>(c.query, places, row, part) : alone<false>(c.query, places, row, part);
+      plain && !Whole ? alone<true>(c.query, places, row, part) : alone<false>(c.query, places, row, part);
     __syncthreads();
   }
 
