@@ -3,6 +3,7 @@ package simd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/likbench/likbench/backend"
+	"github.com/likbench/likbench/backend/harness"
 	"github.com/likbench/likbench/backend/kernel"
 	"github.com/likbench/likbench/backend/kernels"
 	"github.com/likbench/likbench/internal/testneed"
@@ -292,6 +294,31 @@ func TestPreparedLaunchDoesNotAllocate(t *testing.T) {
 }
 
 // TestGraphKeepsCopies changes the operand struct after capture: the graph must not see it.
+// No prepared launch allocates, whatever the kernel and the variant.
+func TestNoLaunchAllocates(t *testing.T) {
+	s := openLevel(t, Detected(), 2)
+	for _, b := range s.Device().Backend().Bindings() {
+		if _, err := s.Device().Load(b.Kernel, b.Variant); err != nil {
+			continue
+		}
+		k, in := kernel.Find(b.Kernel)
+		ops, err := harness.Build(k, in, k.Cases()[1], s, 1, harness.Layout{})
+		require.NoError(t, err)
+		p, err := k.PrepareAny(s, ops.Args, kernel.WithVariant(b.Variant))
+		if !errors.Is(err, backend.ErrUnsupported) {
+			require.NoError(t, err)
+			require.NoError(t, p.LaunchAny(ops.Args))
+			require.Zero(t, testing.AllocsPerRun(5, func() {
+				if err := p.LaunchAny(ops.Args); err != nil {
+					t.Error(err)
+				}
+			}), "%s/%s", b.Kernel, b.Variant)
+			require.NoError(t, p.Close())
+		}
+		require.NoError(t, ops.Free())
+	}
+}
+
 func TestGraphKeepsCopies(t *testing.T) {
 	s := openLevel(t, Detected(), 2)
 	x := newRagged(2, 8, []int64{4}, []int64{5, 6})

@@ -44,6 +44,8 @@ const (
 	int8Lanes = 32
 	// int8Padding is how many components a row may be padded with: 8 bytes of 1 bit.
 	int8Padding = 64
+	// int8Nibbles is the values that the components of a nibble may have.
+	int8Nibbles = 64
 )
 
 // fit is the unit for a launch of tq query tokens and a table of that range.
@@ -74,21 +76,23 @@ func int8SharedOf(c *backend.Call) int8Shared {
 }
 
 // int8Local is the byte offsets of a worker's scratch: decoded rows, packed rows padded,
-// products, a factor for each token, maxima.
-type int8Local struct{ packed, dots, inv, best, bytes int64 }
+// products, a factor for each token, tables of nibbles, maxima.
+type int8Local struct{ packed, dots, inv, nibbles, best, bytes int64 }
 
 func int8LocalOf(c *backend.Call) int8Local {
 	l := int8Local{packed: int8Chunk * align64((c.Axes[2]+int8Padding)*2)}
 	l.dots = l.packed + int8Chunk*align64(c.Axes[5]+8)
 	l.inv = l.dots + int8Chunk*int8Lanes*4
-	l.best = l.inv + align64(int8Chunk*4)
+	l.nibbles = l.inv + align64(int8Chunk*4)
+	l.best = l.nibbles + int8Nibbles
 	l.bytes = l.best + align64((c.Axes[1]+residualLanes)*4)
 	return l
 }
 
-// int8Panel is a launch of residual_maxsim_int8 by panels.
+// int8Panel is a launch of residual_maxsim_int8 by panels. It holds no memory of its own that
+// routines point at, and the launch by value: either would be allocated for each range of tiles.
 type int8Panel struct {
-	*residualInt8
+	residualInt8
 	unit           *residualInt8Unit
 	low            int8  // of the table
 	rowBytes       int64 // packed bytes of a row, padded
@@ -99,7 +103,7 @@ type int8Panel struct {
 	rows, padded   []byte
 	dots           []int32
 	ones, best     []float32
-	nibbles        [64]int8 // tables of the components of a nibble
+	nibbles        []int8 // tables of the components of a nibble
 	spread         []float32
 	scores         unsafe.Pointer
 	pitch, columns int64
@@ -109,15 +113,15 @@ type int8Panel struct {
 func openPanel(u *residualInt8Unit, m *residualInt8, t *Task) int8Panel {
 	s, l := int8SharedOf(t.Call), int8LocalOf(t.Call)
 	low, high := slices.Min(m.weight), slices.Max(m.weight)
+	m.largest = largestCode
 	p := int8Panel{
-		residualInt8: m, unit: u.fit(m.tq, int(high)-int(low)), low: low, rowBytes: roundUp(m.rb, 8),
+		residualInt8: *m, unit: u.fit(m.tq, int(high)-int(low)), low: low, rowBytes: roundUp(m.rb, 8),
 		laneUnit: Words[float32](t.Scratch[s.unit:s.bias]), bias: Words[int32](t.Scratch[s.bias:s.scores]),
 		spread: Words[float32](t.Scratch[s.scores:s.panel]), panel: Words[uint32](t.Scratch[s.panel:s.bytes]),
 		rows: t.Local[:l.packed], padded: t.Local[l.packed:l.dots], dots: Words[int32](t.Local[l.dots:l.inv]),
-		ones: Words[float32](t.Local[l.inv:l.best]), best: Words[float32](t.Local[l.best:l.bytes]),
+		ones: Words[float32](t.Local[l.inv:l.nibbles]), nibbles: Words[int8](t.Local[l.nibbles:l.best]), best: Words[float32](t.Local[l.best:l.bytes]),
 		scores: m.scores, pitch: m.pitch, columns: m.tq, half: m.half,
 	}
-	m.largest = largestCode
 	p.places = roundUp(p.rowBytes*8/m.bits, 16)
 	if w := p.unit.width; m.tq < w {
 		p.scores, p.pitch, p.columns, p.half = unsafe.Pointer(unsafe.SliceData(p.spread)), w, w, false
@@ -133,6 +137,7 @@ func openPanel(u *residualInt8Unit, m *residualInt8, t *Task) int8Panel {
 
 // tables orders the values by the nibbles that hold their buckets.
 func (p *int8Panel) tables() {
+	clear(p.nibbles)
 	per, mask := 4/p.bits, int64(1<<p.bits-1)
 	for c := range per {
 		for nibble := range int64(16) {
