@@ -191,7 +191,10 @@ func TestCellBoundsAreReached(t *testing.T) {
 	for i := range weights {
 		weights[i] = (float32(i) - 7.5) / 32
 	}
-	for _, normalized := range []bool{false, true} {
+	for _, x := range []struct {
+		normalized bool
+		scale      float32 // of the centroids: what is rounded is long, or the other
+	}{{false, 1}, {true, 1}, {false, 0x1p-10}, {true, 0x1p-10}, {true, 0x1p10}} {
 		centroids, buckets := make([]float32, k*d), make([][]uint8, k)
 		for c := range k {
 			g, b := make([]float64, d), make([]uint8, d)
@@ -207,26 +210,52 @@ func TestCellBoundsAreReached(t *testing.T) {
 			}
 			for i := range g { // else at right angles to their residuals: products are sums that cancel
 				w := float64(weights[b[i]])
-				centroids[c*d+i] = float32(g[i] - (along/ww+1)*w)
+				centroids[c*d+i] = x.scale * float32(g[i]-(along/ww+1)*w)
 			}
 			buckets[c] = b
 		}
-		a := newAlone(t, ScreenInt8, centroids, d, weights, buckets, normalized)
+		a := newAlone(t, ScreenInt8, centroids, d, weights, buckets, x.normalized)
 		require.NoError(t, a.ix.measure())
 		for c, v := range a.decoded {
-			q, x, dots := make([]float32, d), make([]float32, k), make([]float32, k)
+			q, s, dots := make([]float32, d), make([]float32, k), make([]float32, k)
 			for i := range q {
 				q[i] = v[i] - centroids[c*d+i]
 			}
 			for j := range k {
-				x[j], dots[j] = canon.Dot(q, centroids[j*d:(j+1)*d]), canon.Dot(q, a.decoded[j])
+				s[j], dots[j] = canon.Dot(q, centroids[j*d:(j+1)*d]), canon.Dot(q, a.decoded[j])
 			}
-			a.ix.boundCells(x, q)
+			a.ix.boundCells(s, q)
 			for j := range k {
-				require.GreaterOrEqual(t, x[j], dots[j], "cell %d, query along %d, normalized %v", j, c, normalized)
+				require.GreaterOrEqual(t, s[j], dots[j], "cell %d, query along %d, %+v", j, c, x)
 			}
-			require.InDelta(t, dots[c], x[c], 1e-4*canon.Norm(q)*a.ix.tokenNorm, "cell %d, normalized %v", c, normalized)
+			if x.scale == 1 {
+				require.InDelta(t, dots[c], s[c], 1e-4*canon.Norm(q)*a.ix.tokenNorm, "cell %d, %+v", c, x)
+			}
 		}
+	}
+}
+
+// A query token that points all but away from a centroid: how far it does not is lost where its
+// score is rounded, and counts by its square root.
+func TestCellBoundsNearOpposites(t *testing.T) {
+	const d = 64
+	r := rand.New(rand.NewPCG(5, 6))
+	up := same(d, uint8(1))
+	for range 20 {
+		c, q := make([]float32, d), make([]float32, d)
+		for i := range c { // v = c + 1/8 of ones
+			c[i] = float32(r.NormFloat64()) / 8
+		}
+		a := newAlone(t, ScreenNone, c, d, []float32{-.125, .125}, [][]uint8{up}, true)
+		require.NoError(t, a.ix.measure())
+		v := a.decoded[0]
+		along := float64(canon.Dot(v, c)) / (canon.Norm(c) * canon.Norm(c))
+		for i := range q {
+			q[i] = -c[i] + 3e-5*(v[i]-float32(along)*c[i])
+		}
+		x := []float32{canon.Dot(q, c)}
+		a.ix.boundCells(x, q)
+		require.GreaterOrEqual(t, x[0], canon.Dot(q, v))
 	}
 }
 
@@ -242,9 +271,9 @@ func TestCellBoundOfOpposites(t *testing.T) {
 // all but one of them small, that is more than all else by which a bound is larger.
 func TestBoundsOfManyTokens(t *testing.T) {
 	const n, d = 5 << 19, 8
-	c := make([]float32, d)
-	c[0] = 1
-	a := newAlone(t, ScreenNone, c, d, []float32{0, 0x1p-40}, [][]uint8{same(d, uint8(0))}, false)
+	c := make([]float32, 2*d)
+	c[0], c[d+1] = 1./16, 1 // the second is why scores have steps so large
+	a := newAlone(t, ScreenNone, c, d, []float32{0, 0x1p-40}, [][]uint8{same(d, uint8(0)), same(d, uint8(0))}, false)
 	dev, err := simd.New().Open(0)
 	require.NoError(t, err)
 	ix, err := Load(dev, a.src, LoadOptions{Screen: ScreenNone})
@@ -257,9 +286,9 @@ func TestBoundsOfManyTokens(t *testing.T) {
 	const step = 0x1p-39
 	q := make([]float32, n*d)
 	for i := range n {
-		q[i*d] = (.5 + 0x1p-20) * step
+		q[i*d] = 16 * (.5 + 0x1p-20) * step
 	}
-	q[0] = 1 - 0x1p-18 + 0x1p-23 // as large as leaves bounds below 1, while a score might be more
+	q[0] = 1 - 0x1p-18 + 0x1p-23 // a product might be more than 1
 	s.norms = []float64{float64(q[0])}
 	o := call{queries: Tokens{Vectors: q, Offsets: []int64{0, n}, Dim: d}, k: 1, o: &SearchOptions{}, plans: []plan{{method: MethodBounds}}}
 	bounds, slack, err := s.startBounds(t.Context(), &o, 0)
@@ -267,7 +296,7 @@ func TestBoundsOfManyTokens(t *testing.T) {
 	s.picked.Reset(1)
 	require.NoError(t, s.score([]int32{0}))
 	score := s.least(s.run.scales[0])
-	require.Equal(t, float64(q[0])+(n-1)*step, score, "rounded up")
+	require.Equal(t, float64(q[0])/16+(n-1)*step, score, "rounded up")
 	require.True(t, reaches(bounds[0], slack, score), "bound %v, slack %v, score %v", bounds[0], slack, score)
 	require.False(t, reaches(bounds[0], 0, score), "bound %v, score %v: the slack is for this", bounds[0], score)
 }
