@@ -195,6 +195,11 @@ func TestBudgetOfSharedMemory(t *testing.T) {
 	require.EqualValues(t, 4096, d.Memory().Budget, "an explicit budget wins")
 	require.NoError(t, d.Close())
 
+	d = open(t, b, backend.WithBudget(-1))
+	_, err = d.Alloc(1)
+	require.ErrorIs(t, err, backend.ErrBudget, "so does one that is used up")
+	require.NoError(t, d.Close())
+
 	b, _ = faked(fake.Config{Devices: []fake.Device{{WorkingSet: 1 << 19}}}, small)
 	d = open(t, b)
 	require.EqualValues(t, 1<<19, d.Memory().Budget, "no more than the system recommends")

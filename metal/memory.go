@@ -16,7 +16,7 @@ func poolLimit(workingSet int64) int64 { return workingSet / 8 }
 // budgetOf is the ceiling of a device: what the caller asked for; else, where the memory is the system's, what the
 // system has available now and recommends for the GPU.
 func budgetOf(asked int64, i mtl.Info, available int64) int64 {
-	if asked > 0 || !i.Unified || available <= 0 {
+	if asked != 0 || !i.Unified || available <= 0 {
 		return asked
 	}
 	if i.WorkingSet > 0 {

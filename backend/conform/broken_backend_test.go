@@ -41,6 +41,9 @@ func (b *broken) Open(ordinal int, opts ...backend.Option) (backend.Device, erro
 	if b.fault == "budget" {
 		opts = append(opts, backend.WithBudget(0))
 	}
+	if b.fault == "used budget" {
+		opts = append(opts, func(c *backend.OpenConfig) { c.Budget = max(c.Budget, 0) })
+	}
 	d, err := inner.Open(ordinal, opts...)
 	if err != nil {
 		return nil, err

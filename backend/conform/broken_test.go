@@ -122,6 +122,7 @@ func TestFaults(t *testing.T) {
 		{"negative alloc", "memory", "in chain"},
 		{"huge alloc", "memory", "in chain"},
 		{"budget", "memory/budget", "in chain"},
+		{"used budget", "memory/budget", "in chain"},
 		{"leak", "memory/budget", "a live buffer must be reported"},
 		{"peak", "memory/scope", "Not equal"},
 		{"copy", "memory/transfers", "Should be true"},

@@ -58,6 +58,12 @@ func (r *runner) budget(t *testing.T) {
 	err = d.Close()
 	require.Error(t, err, "a live buffer must be reported")
 	require.Contains(t, err.Error(), "1 buffers still live: 4.0 KiB")
+
+	d, err = r.cfg.Backend.Open(r.cfg.Ordinal, append(r.cfg.Options[:len(r.cfg.Options):len(r.cfg.Options)], backend.WithBudget(-1))...)
+	require.NoError(t, err)
+	_, err = d.Alloc(1)
+	require.ErrorIs(t, err, backend.ErrBudget, "a budget that is used up allows nothing")
+	require.NoError(t, d.Close())
 }
 
 func (r *runner) scope(t *testing.T) {
