@@ -56,6 +56,12 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 		if !o.json {
 			printCollection(above, report.Collection)
 		}
+	}
+	if err := benchsuite.Run(ctx, cfg, report); err != nil {
+		return err
+	}
+	rows.end()
+	if o.collection() {
 		note := func(stage string) { bar.update(0, 1, stage) }
 		if report.Indexes, err = indexes(ctx, dev, o, note); err != nil {
 			return err
@@ -64,11 +70,7 @@ func suite(ctx context.Context, o *options, stdout, stderr io.Writer) (err error
 			printIndexes(above, report.Indexes)
 		}
 	}
-	if err := benchsuite.Run(ctx, cfg, report); err != nil {
-		return err
-	}
 	bar.close()
-	rows.end()
 	report.Seconds = time.Since(start).Seconds()
 	return finish(o, report, out, stdout)
 }
