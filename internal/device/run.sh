@@ -4,8 +4,9 @@
 #	run.sh conform     conformance of cuda, and of simd at every level the processor has
 #	run.sh gorgonia    cuda through the alternative driver binding
 #	run.sh topten      the ten best of the collection's queries on every backend here
-#	run.sh sanitize    memcheck over cases that run every entry of every variant, and racecheck over those of the
-#	                   kernels that RACE names, two processes each, side by side: nothing is timed
+#	run.sh memcheck    memcheck over cases that run every entry of every variant
+#	run.sh racecheck   racecheck over those of the kernels that RACE names, two processes each, side by side: nothing is timed
+#	run.sh sanitize    both
 #	run.sh bench       likbench on cuda: every shape; results go to $OUT or results/
 #	run.sh cpu         likbench on simd, one core and all
 #
@@ -32,9 +33,24 @@ step() {
 	return $rc
 }
 
+memcheck() {
+	step memcheck cuda compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run 'TestConform|TestDeviceCentroids' -test.timeout 280s
+}
+
 # race NAME TESTS: racecheck over TESTS.
 race() {
 	step "racecheck_$1" cuda timeout 400 compute-sanitizer --tool racecheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run "$2" -test.timeout 390s
+}
+
+racecheck() {
+	checks=
+	for kernel in ${RACE:-maxsim_bf16 maxsim_f32 maxsim_scaled topk hardest rms softmax rbf nearest kmeans residual_encode centroid plaid residual_maxsim_f32 residual_maxsim_f16 residual_maxsim_int8}; do
+		race "$kernel" "TestConform$/kernels/^$kernel" &
+		checks="$checks $!"
+		race "${kernel}_narrow" "TestConformNarrow/kernels/^$kernel|TestDeviceCentroids/^$kernel" &
+		checks="$checks $!"
+	done
+	for check in $checks; do wait "$check" || status=1; done
 }
 
 for what in "$@"; do
@@ -49,15 +65,15 @@ for what in "$@"; do
 	topten)
 		step topten cmd/likbench "$bin/likbench.test" -test.run TestTopTen -test.v -test.timeout 200s
 		;;
+	memcheck)
+		memcheck
+		;;
+	racecheck)
+		racecheck
+		;;
 	sanitize)
-		step memcheck cuda compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/cuda.test" -test.short -test.run 'TestConform|TestDeviceCentroids' -test.timeout 280s
-		for kernel in ${RACE:-maxsim_bf16 maxsim_f32 maxsim_scaled topk hardest rms softmax rbf nearest kmeans residual_encode centroid plaid residual_maxsim_f32 residual_maxsim_f16 residual_maxsim_int8}; do
-			race "$kernel" "TestConform$/kernels/^$kernel" &
-			checks="${checks:-} $!"
-			race "${kernel}_narrow" "TestConformNarrow/kernels/^$kernel|TestDeviceCentroids/^$kernel" &
-			checks="$checks $!"
-		done
-		for check in $checks; do wait "$check" || status=1; done
+		memcheck
+		racecheck
 		;;
 	bench)
 		step bench . "$bin/likbench" --backend cuda --full --outdir "$out/cuda"
