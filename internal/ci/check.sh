@@ -60,9 +60,9 @@ step_v3() {
 step_race() {
 	[ "$(go env CGO_ENABLED)" = 1 ] && command -v gcc >/dev/null || { absent race "no gcc for the race detector's run time"; return; }
 	# What has goroutines or assembly. Not cuda/driver: with the detector each foreign call allocates, which its
-	# test forbids; nor what takes minutes and starts no goroutine that the rest does not.
-	go test -race -short -skip 'TestObjects|TestConform/generic|TestBindingsFake/Fake_A100|^TestCrash$' ./backend ./backend/canon ./backend/conform ./backend/kernel ./benchsuite ./cuda \
-		./internal/arena ./internal/meter ./internal/pool ./metal/mtl/... ./plaid ./plaid/codec ./plaid/format ./plaid/store ./simd
+	# test forbids; nor what takes minutes and starts no goroutine that the rest does not. The longest first.
+	go test -race -short -skip 'TestObjects|TestConform/generic|TestBindingsFake/Fake_A100|^TestCrash$' ./simd ./cuda ./plaid ./plaid/format ./plaid/store ./plaid/codec \
+		./backend ./backend/canon ./backend/conform ./backend/kernel ./benchsuite ./internal/arena ./internal/meter ./internal/pool ./metal/mtl/...
 }
 
 step_arm64() {
@@ -70,7 +70,7 @@ step_arm64() {
 	qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { absent qemu "no qemu-aarch64-static on PATH"; return; }
 	# Not conform's own tests: they start themselves again, which the emulator does not pass on. Not backend/all, and
 	# no drivers in tests: with them a program needs the dynamic loader of its architecture, which is not here.
-	go list ./backend/... ./simd/... ./plaid/... | grep -v -e '/backend/conform$' -e '/backend/all$' |
+	go list ./simd/... ./backend/... ./plaid/... | grep -v -e '/backend/conform$' -e '/backend/all$' |
 		CGO_ENABLED=0 GOARCH=arm64 LIKBENCH_REQUIRE=neon xargs go test -short -tags nodriver -timeout 20m -exec "$qemu"
 }
 
