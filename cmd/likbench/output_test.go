@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -62,4 +63,21 @@ func TestWriteFails(t *testing.T) {
 	o, err = newOutput("")
 	require.NoError(t, err)
 	require.NoError(t, o.write(&benchsuite.Report{}))
+}
+
+// A folder that cannot be written to in the end fails the run, but JSON that was asked for is there.
+func TestReportOutlivesItsFolder(t *testing.T) {
+	dir := t.TempDir()
+	out, err := newOutput(dir)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(dir))
+	var text bytes.Buffer
+	report := benchsuite.Report{Seconds: 3}
+	require.ErrorIs(t, finish(&options{outdir: dir, json: true}, &report, out, &text), os.ErrNotExist)
+	var got benchsuite.Report
+	require.NoError(t, json.Unmarshal(text.Bytes(), &got))
+	require.EqualValues(t, 3, got.Seconds)
+	text.Reset()
+	require.ErrorIs(t, finish(&options{outdir: dir}, &report, out, &text), os.ErrNotExist)
+	require.Empty(t, text.String())
 }

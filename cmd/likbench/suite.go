@@ -110,14 +110,15 @@ func openBackend(name string, lines io.Writer) (backend.Device, []backend.Decisi
 }
 
 func finish(o *options, report *benchsuite.Report, out *output, stdout io.Writer) error {
-	if err := out.write(report); err != nil { // before what may find no reader
-		return err
-	}
+	written := out.write(report) // before what may find no reader
 	if o.json {
-		if err := report.WriteJSON(stdout); err != nil {
+		if err := errors.Join(written, report.WriteJSON(stdout)); err != nil { // what was measured is not lost with a disk
 			return err
 		}
 	} else {
+		if written != nil {
+			return written
+		}
 		fmt.Fprintf(stdout, "\n%d rows in %.1f s", len(report.Rows), report.Seconds)
 		if o.outdir != "" {
 			fmt.Fprintf(stdout, "; results.json, results.md and bench.txt are in %s", o.outdir)
