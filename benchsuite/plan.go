@@ -108,7 +108,7 @@ func planInstance(b backend.Backend, k kernel.Info, in kernel.Instance, sel Sele
 	}
 	var out []Item
 	for i, c := range k.Bench() {
-		if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) {
+		if !c.Of(in) {
 			continue
 		}
 		byCase, any := matchOnly(k, in, c, sel.Only, used)

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"testing"
 
@@ -92,8 +91,11 @@ func reach(t *testing.T, c configure) map[string]*reached {
 	require.NoError(t, err)
 	for _, k := range kernel.All() {
 		for _, in := range k.Instances() {
-			for _, c := range suiteCases(cfg.Backend, k, in) {
-				launchCase(t, cfg, s, k, in, c, &now)
+			bound := slices.DeleteFunc(slices.Clone(cfg.Backend.Bindings()), func(b backend.Binding) bool { return b.Kernel != in.Name })
+			for _, c := range conform.Cases(k, bound) {
+				if c.Of(in) {
+					launchCase(t, cfg, s, k, in, c, &now)
+				}
 			}
 		}
 	}
@@ -105,22 +107,6 @@ func reach(t *testing.T, c configure) map[string]*reached {
 	return entries
 }
 
-// suiteCases are the cases that the suite runs for an instance: the declared ones, and those around the tiles of variants.
-func suiteCases(b backend.Backend, k kernel.Info, in kernel.Instance) []kernel.Case {
-	cases := slices.Clone(k.Cases())
-	for _, v := range b.Bindings() {
-		if v.Kernel == in.Name {
-			cases = append(cases, harness.TileCases(k, &v)...)
-		}
-	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(cases, func(c kernel.Case) bool {
-		again := seen[c.Name]
-		seen[c.Name] = true
-		return again || c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)])
-	})
-}
-
 // launchCase launches a case, where the suite runs it, in every variant that takes it; now says so meanwhile.
 func launchCase(t *testing.T, cfg conform.Config, s backend.Stream, k kernel.Info, in kernel.Instance, c kernel.Case, now *reached) {
 	ops, err := harness.Build(k, in, c, s, 1, harness.Layout{})
@@ -128,8 +114,7 @@ func launchCase(t *testing.T, cfg conform.Config, s backend.Stream, k kernel.Inf
 		return
 	}
 	require.NoError(t, err, "%s, %s", in.Name, c.Name)
-	cost := k.Cost(&ops.Call)
-	work, is := math.Max(cost.FLOP/2, (cost.Read+cost.Write)/4), caseName{in.Name, c.Name}
+	work, is := conform.Work(ops), caseName{in.Name, c.Name}
 	*now = reached{is, is, work}
 	for _, v := range cfg.Backend.Bindings() {
 		if v.Kernel != in.Name || cfg.MaxWork > 0 && work > cfg.MaxWork {

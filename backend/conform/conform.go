@@ -96,16 +96,8 @@ func (r *runner) instance(t *testing.T, k kernel.Info, in kernel.Instance) {
 		return
 	}
 	v := &variants{runner: r, k: k, in: in, usable: usable, classes: map[string]classBits{}}
-	cases := k.Cases()
-	for i := range usable {
-		cases = append(cases, harness.TileCases(k, &usable[i])...)
-	}
-	also := r.cfg.Also
-	if also == nil {
-		also = func(string, string) bool { return false }
-	}
-	for i, c := range dedup(cases) {
-		if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) || r.cfg.Smoke && i > 2 && !c.Smoke && !also(in.Name, c.Name) {
+	for i, c := range Cases(k, usable) {
+		if !c.Of(in) || r.cfg.Smoke && i > 2 && !c.Smoke && (r.cfg.Also == nil || !r.cfg.Also(in.Name, c.Name)) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) { v.testCase(t, c, i) })
@@ -119,7 +111,13 @@ func (r *runner) instance(t *testing.T, k kernel.Info, in kernel.Instance) {
 	t.Run("device-offsets", v.deviceOffsets)
 }
 
-func dedup(cases []kernel.Case) []kernel.Case {
+// Cases are those that the suite runs for an instance of k with these variants: the declared ones, and those around the
+// variants' tiles.
+func Cases(k kernel.Info, variants []backend.Binding) []kernel.Case {
+	cases := slices.Clip(k.Cases())
+	for i := range variants {
+		cases = append(cases, harness.TileCases(k, &variants[i])...)
+	}
 	seen := map[string]bool{}
 	out := cases[:0:0]
 	for _, c := range cases {

@@ -75,12 +75,17 @@ func (v *variants) testCase(t *testing.T, c kernel.Case, index int) {
 	}
 }
 
+// Work is the multiply-adds of a reference, or its traffic where that is more: what MaxWork bounds.
+func Work(ops *harness.Operands) float64 {
+	c := ops.Kernel.Cost(&ops.Call)
+	return math.Max(c.FLOP/2, (c.Read+c.Write)/4)
+}
+
 func (v *variants) tooMuch(ops *harness.Operands) bool {
 	if v.cfg.MaxWork <= 0 {
 		return false
 	}
-	c := v.k.Cost(&ops.Call)
-	if math.Max(c.FLOP/2, (c.Read+c.Write)/4) <= v.cfg.MaxWork {
+	if Work(ops) <= v.cfg.MaxWork {
 		return false
 	}
 	v.leftOut++

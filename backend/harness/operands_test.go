@@ -170,7 +170,7 @@ func TestMeasureEqualsBuild(t *testing.T) {
 	for _, k := range kernel.All() {
 		for _, in := range k.Instances() {
 			for _, c := range k.Cases() {
-				if c.Types != nil && !slices.Equal(c.Types, in.Types[:len(c.Types)]) {
+				if !c.Of(in) {
 					continue
 				}
 				bytes, cost, err := Measure(k, in, c)

@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/likbench/likbench/backend"
+import (
+	"slices"
+
+	"github.com/likbench/likbench/backend"
+)
 
 // Dims are named axis sizes.
 type Dims map[string]int64
@@ -26,6 +30,11 @@ type Case struct {
 	Faults bool                             // the data is wrong on purpose: Sync must return *ArgumentError
 	Smoke  bool                             // among the few cases for sanitizers, as the first three are
 	Note   string                           // for docs: what the shape stands for
+}
+
+// Of says whether an instance has the case.
+func (c *Case) Of(in Instance) bool {
+	return c.Types == nil || slices.Equal(c.Types, in.Types[:len(c.Types)])
 }
 
 // Rand is the seeded source that Fill draws from.
