@@ -2,8 +2,8 @@
 // sm_90 both do nothing.
 #pragma once
 
-// awaitEarlier waits until the kernel in front has ended and its writes are visible. Every thread calls it before it touches
-// global memory for the first time; parameters may be read before.
+// awaitEarlier waits until the kernel in front has ended and its writes are visible. Every thread calls it before it reads or
+// writes global memory for the first time; before, parameters may be read, and memory prefetched to the second-level cache.
 __device__ __forceinline__ void awaitEarlier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -202,15 +202,26 @@ template <class Body, class Args, bool Shared, bool Whole> struct Tiles {
     ahead.next(s, next.token, more);
   }
 
+  // share is a part of the tiles of a list: the first, how many.
+  static __device__ __forceinline__ void share(const int* start, int places, const Part& part, int& first, int& left) {
+    first = (int)((long long)start[places] * part.index / part.of);
+    left = (int)((long long)start[places] * (part.index + 1) / part.of) - first;
+  }
+
+  // placeOf is the place of a tile of a list.
+  static __device__ __forceinline__ int placeOf(const int* start, int places, int tile) {
+    int place = 0;
+    for (int i = lane(); i < places; i += kLanes) place += start[i + 1] <= tile;
+    return (int)__reduce_add_sync(kAllLanes, (unsigned)place);
+  }
+
   // alone goes through a part of the tiles of a list of places. Maxima go to rows from row on.
   template <bool Plain> __device__ __forceinline__ void alone(int list, int places, int row, const Part& part) {
     const int* start = s.start + list * (kTilePlaces + 1);
-    const int first = (int)((long long)start[places] * part.index / part.of);
-    int left = (int)((long long)start[places] * (part.index + 1) / part.of) - first; // tiles
+    int first, left; // tile, tiles
+    share(start, places, part, first, left);
     if (left <= 0) return;
-    int place = 0;
-    for (int i = lane(); i < places; i += kLanes) place += start[i + 1] <= first;
-    place = (int)__reduce_add_sync(kAllLanes, (unsigned)place);
+    const int place = placeOf(start, places, first);
     int at = list * kTilePlaces + place, before = kTileTokens * (first - start[place]);
     Walk ahead = {at, s.n[at] - before, s.lo[at] + before};
     int run = min(start[place + 1] - first, left); // tiles of the place
@@ -260,12 +271,10 @@ template <class Body, class Args, bool Shared, bool Whole> struct Tiles {
   // wholes is alone where rows of packed words are whole and reads plain.
   __device__ __forceinline__ void wholes(int list, int places, int row, const Part& part) {
     const int* start = s.start + list * (kTilePlaces + 1);
-    const int first = (int)((long long)start[places] * part.index / part.of);
-    int left = (int)((long long)start[places] * (part.index + 1) / part.of) - first; // tiles
+    int first, left; // tile, tiles
+    share(start, places, part, first, left);
     if (left <= 0) return;
-    int place = 0;
-    for (int i = lane(); i < places; i += kLanes) place += start[i + 1] <= first;
-    place = (int)__reduce_add_sync(kAllLanes, (unsigned)place);
+    const int place = placeOf(start, places, first);
     row -= list * kTilePlaces;
     Ring ring(a, s, sharedAddress(dynamic) + kBestBytes + warp() * Ring::kBytes, left, list * kTilePlaces + place, kTileTokens * (first - start[place]));
     unsigned words = lane() / 4 * Ring::kRow + lane() % 4 * (4 * kWords), codes = Ring::kCodes + lane() / 4 * 4, slot = ring.first;
